@@ -135,7 +135,7 @@ func (c *call) readText(page *authorPage) error {
 		return err
 	}
 	defer c.endTurn()
-	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text), c.site.Mail)
+	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text), c.Site.Mail)
 	page.Count, page.Diagnostics = forms.Counted(len(diagnostics), "problem", "problems"), diagnostics
 	if len(diagnostics) == 0 {
 		page.Count = "No problems"
@@ -153,7 +153,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge {
 		return nil
 	}
-	view, err := c.formView("preview", form, filling{values: form.Defaults(c.site.Backend.Service.Now())})
+	view, err := c.formView("preview", form, filling{values: form.Defaults(c.Site.Backend.Service.Now())})
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge = errors.Is(err, errPageTooLarge); page.TooLarge {
 		return nil
 	}
-	page.Preview = &pageForm{Form: html, Notes: Notes{Anonymous: form.Anonymous, Once: form.OneSubmission}}
+	page.Preview = &pageForm{Form: html, Notes: Notes{Form: form}}
 	var indented bytes.Buffer
 	_ = json.Indent(&indented, encode.Form(form), "", "  ") // it is JSON of our own
 	page.JSON = indented.String()

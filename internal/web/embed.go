@@ -14,7 +14,7 @@ import (
 // addresses of all pages.
 type frame struct {
 	base   string // see request.Options.BasePath
-	framed bool
+	Framed bool
 }
 
 func (s *Site) frame(framed bool) frame { return frame{s.Backend.BasePath, framed} }
@@ -34,7 +34,7 @@ func (s *Site) isFramed(r *http.Request) bool {
 // path is the address of a page by itself, or of the same within a frame. Its
 // argument is a path of the table of pages.
 func (f frame) path(p string) string {
-	if f.framed {
+	if f.Framed {
 		return f.base + embedPrefix + p
 	}
 	return f.base + p
@@ -49,6 +49,14 @@ func (f frame) pagePath(id int64) string { return f.path("/page/" + strconv.Form
 // formPath is the address of a form's own page.
 func (f frame) formPath(form *forms.Form) string {
 	return f.pagePath(form.PageID) + "/form/" + url.PathEscape(form.ID)
+}
+
+// resultsPath is "" where the caller could see no submission at all.
+func (f frame) resultsPath(form *forms.Form, seesAll bool) string {
+	if form.Anonymous && !seesAll {
+		return ""
+	}
+	return f.alone().formPath(form) + "/results"
 }
 
 // unframedPath is the address of a framed page by itself.
@@ -78,4 +86,4 @@ func (c *call) offerNewTab(w http.ResponseWriter, next, reason string) error {
 
 // maySignIn is false within a frame over a connection without TLS: browsers take
 // cookies for frames over TLS only.
-func (c *call) maySignIn() bool { return !c.framed || request.IsSecure(c.Request) }
+func (c *call) maySignIn() bool { return !c.Framed || request.IsSecure(c.Request) }

@@ -143,10 +143,10 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 			return nil, err
 		}
 	}
-	with.maxFile, with.today = c.site.Backend.Service.MaxFile(), c.site.Backend.Service.Today()
+	with.maxFile, with.today = c.Site.Backend.Service.MaxFile(), c.Site.Backend.Service.Today()
 	sections, questions := layOut(id, f, with)
 	return &formView{
-		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Definition: conditionsOf(f),
+		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Typed: with.typed, Definition: conditionsOf(f),
 		Required: slices.ContainsFunc(questions, func(q *question) bool { return q.Required && !q.Locked }), Fixed: fixedValues(questions),
 	}, nil
 }

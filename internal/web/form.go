@@ -18,39 +18,9 @@ import (
 // formPage is a form to fill in.
 type formPage struct {
 	Layout
-	Crumbs
 	Notes
 	Problems Problems
 	Form     *formView // nil while the form takes no submission
-}
-
-// Crumbs are the links above a page that belongs to a form.
-type Crumbs struct {
-	Framed    bool
-	PageTitle string
-	PagePath  string
-	FormTitle string
-	FormPath  string
-	FormLink  bool   // beside that to the page
-	Results   string // path; "" if the caller can see no results
-	Mine      bool   // the results are the caller's own
-}
-
-func (c *call) crumbs(access *service.Access) Crumbs {
-	alone := c.alone()
-	return Crumbs{
-		Framed: c.framed, PageTitle: access.PageTitle, PagePath: alone.pagePath(access.Form.PageID),
-		FormTitle: access.Form.Title, FormPath: c.formPath(access.Form), FormLink: access.Form.Title != access.PageTitle,
-		Results: resultsPath(access.Form, access.Rights.SeeAll, alone.formPath(access.Form)), Mine: !access.Rights.SeeAll,
-	}
-}
-
-// resultsPath is "" where the caller could see no submission at all.
-func resultsPath(f *forms.Form, seesAll bool, formPath string) string {
-	if f.Anonymous && !seesAll {
-		return ""
-	}
-	return formPath + "/results"
 }
 
 func (s *Site) showForm(w http.ResponseWriter, c *call) error {
@@ -99,8 +69,8 @@ func prefilled(access *service.Access, query url.Values) []string {
 }
 
 func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {
-	page := &formPage{Layout: c.formLayout("", access), Crumbs: c.crumbs(access), Problems: access.Diagnostics()}
-	page.Script, page.FormLink = "form.js", false
+	page := &formPage{Layout: c.formLayout("", access), Problems: access.Diagnostics()}
+	page.Script, page.About.FormLink = "form.js", false
 	var err error
 	if page.Notes, err = c.notes(access); err != nil {
 		return nil, err
@@ -127,7 +97,7 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	v.Hidden = url.Values{
 		keyControl: {rand.Text()}, forControl: {s.hashUser(c.Who.Name)}, promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access)},
 	}
-	v.Draft, v.Typed = s.draftName(c, access, c.alone().formPath(access.Form)), with.typed
+	v.Draft = s.draftName(c, access, c.alone().formPath(access.Form))
 	return v, nil
 }
 
@@ -232,8 +202,6 @@ const resumedNotice = "You are signed in again, and the form is as you left it. 
 // sentPage says that an anonymous submission is stored.
 type sentPage struct {
 	Layout
-	Crumbs
-	Once   bool
 	Thanks []textPart
 }
 
@@ -246,7 +214,5 @@ func (s *Site) sent(w http.ResponseWriter, c *call) error {
 		redirect(w, c.Request, c.formPath(access.Form))
 		return nil
 	}
-	return c.render(w, http.StatusOK, "sent", &sentPage{
-		Layout: c.formLayout("Sent", access), Crumbs: c.crumbs(access), Once: access.Form.OneSubmission, Thanks: linkText(access.Form.Thanks),
-	})
+	return c.render(w, http.StatusOK, "sent", &sentPage{c.formLayout("Sent", access), linkText(access.Form.Thanks)})
 }

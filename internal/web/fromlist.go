@@ -31,41 +31,32 @@ func withQuery(path string, parts ...string) string {
 // at is the path of a page about the submission, which leads back to its list.
 func (st stored) at(page string) string { return withQuery(st.path+page, st.list.listQuery()) }
 
-// crumbsOf are those of a page about the submission. They lead back to its list.
-func (c *call) crumbsOf(st stored) Crumbs {
-	crumbs := c.crumbs(st.access)
-	if query := st.list.listQuery(); crumbs.Results != "" && query != "" {
-		crumbs.Results += "?" + query + tableAnchor
-	}
-	return crumbs
-}
-
 // setNeighbours finds the submissions before and after this one in its list. Those of an
 // anonymous form have no such links: their order could identify the senders.
-func (c *call) setNeighbours(page *submissionPage, st stored) error {
-	if page.Sent || c.framed || page.Anonymous {
+func (st stored) setNeighbours(page *submissionPage) error {
+	if page.Sent || st.Framed || st.access.Form.Anonymous {
 		return nil
 	}
 	opts := st.list.opts
 	if !opts.Filter.IsZero() || opts.Sort != nil { // it may read the whole list
-		if err := c.HoldList(); err != nil {
+		if err := st.HoldList(); err != nil {
 			return err
 		}
 	}
-	opts.Check = func() error { return c.MayStillList(st.access) }
-	before, after, err := st.access.Neighbours(c.Context(), opts, st.sub)
+	opts.Check = func() error { return st.MayStillList(st.access) }
+	before, after, err := st.access.Neighbours(st.Context(), opts, st.sub)
 	if _, ok := errors.AsType[*forms.Invalid](err); ok { // a filter by a field that is nowhere any more
 		return nil
 	}
-	page.Back, page.Next = c.inList(st, before), c.inList(st, after)
+	page.Back, page.Next = st.inList(before), st.inList(after)
 	return err
 }
 
 // inList is the path of another submission of the same list, "" for none.
-func (c *call) inList(st stored, id int64) string {
+func (st stored) inList(id int64) string {
 	if id == 0 {
 		return ""
 	}
-	st.path = c.submissionPath(st.access.Form, id)
+	st.path = st.submissionPath(st.access.Form, id)
 	return st.at("")
 }

@@ -14,9 +14,6 @@ type hit struct {
 	Found bool
 }
 
-// markHTML is what a hit adds to the HTML of a text, in bytes.
-const markHTML = len("<mark></mark>")
-
 // mark finds a folded text, at most maxHits times. An empty one is nowhere.
 func mark(text, search string) marked {
 	m := marked{Text: text}

@@ -27,7 +27,7 @@ type formLink struct {
 	Title, Path string
 	State       string // "Not open yet", "Closed", or "" while the form is open
 	Results     string // path; "" if the caller can see none
-	Mine        bool   // the results are the caller's own
+	All         bool   // the results are those of everybody
 }
 
 type latestCard struct {
@@ -81,8 +81,8 @@ func (c *call) pageCard(p service.PageInfo) pageCard {
 			card.More = len(p.Forms) - i
 			break
 		}
-		at := c.formPath(f)
-		link := formLink{Title: f.Title, Path: at, Results: resultsPath(f, p.Rights.SeeAll, at), Mine: !p.Rights.SeeAll}
+		all := p.Rights.SeeAll
+		link := formLink{Title: f.Title, Path: c.formPath(f), Results: c.resultsPath(f, all), All: all}
 		switch now, zone := c.Backend.Service.Now(), c.Backend.Service.Zone(); {
 		case f.IsEarly(now, zone):
 			link.State = "Not open yet"

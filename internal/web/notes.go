@@ -5,58 +5,37 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/service"
 )
 
 // Notes are what a page says about a form before its questions.
 type Notes struct {
+	Form      *forms.Form
+	Access    *service.Access // nil in a preview, which does not tell who reads the answers
+	Readers   []string        // the first of those that the page names
+	More      int             // readers that are left out
 	Notice    string
-	Anonymous bool
-	Once      bool
 	Submitted bool   // an anonymous form that takes one submission has it
 	Closed    string // why the form takes no submissions, as far as ClosedAt does not say it; "" while it does
 	ClosedAt  time.Time
-	Until     *until // nil if it does not close
-	Audience  *audience
-	Lang      string
-}
-
-// until is when a form closes: a day, to its end, or a time.
-type until struct {
-	Day, Zone string
-	Time      time.Time
-}
-
-// audience is who reads the answers to a form.
-type audience struct {
-	Everybody bool // who may view the page
-	Wiki      bool // who may edit the page in the wiki
-	Names     []string
-	More      int // names that are left out
+	Until     time.Time // when it closes, in the zone of its day; zero if it does not
 }
 
 // maxReaders is how many readers of a form are named.
 const maxReaders = 5
 
-func newAudience(access *service.Access) *audience {
-	readers := access.Readers()
-	if readers == nil {
-		return &audience{Everybody: !access.InWiki(), Wiki: access.InWiki()}
-	}
-	var names []string
-	for _, group := range readers.Groups {
-		names = append(names, "@"+strings.TrimPrefix(group, "@"))
-	}
-	names = append(names, readers.Users...)
-	shown := min(len(names), maxReaders)
-	return &audience{Names: names[:shown], More: len(names) - shown}
-}
-
 // notes are those about a form for somebody who wants to fill it in.
 func (c *call) notes(access *service.Access) (Notes, error) {
-	n := Notes{
-		Anonymous: access.Form.Anonymous, Once: access.Form.OneSubmission, Audience: newAudience(access), Lang: access.Lang(),
+	n := Notes{Form: access.Form, Access: access}
+	if readers := access.Readers(); readers != nil {
+		for _, group := range readers.Groups {
+			n.Readers = append(n.Readers, "@"+strings.TrimPrefix(group, "@"))
+		}
+		n.Readers = append(n.Readers, readers.Users...)
+		n.More = max(len(n.Readers)-maxReaders, 0)
+		n.Readers = n.Readers[:len(n.Readers)-n.More]
 	}
 	available, err := access.Availability(c.Context())
 	if err != nil {
@@ -67,10 +46,10 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 		n.Closed, n.ClosedAt = upperFirst(available.Lead), available.At
 	case available.Reason != "":
 		n.Closed = upperFirst(available.Reason)
-	case !available.Closes.IsZero():
-		n.Until = &until{Day: access.Form.Closes.Day, Zone: available.Closes.Location().String(), Time: available.Closes}
+	default:
+		n.Until = available.Closes
 	}
-	if n.Anonymous && n.Once {
+	if n.Form.Anonymous && n.Form.OneSubmission {
 		n.Submitted, err = access.Submitted(c.Context())
 	}
 	return n, err

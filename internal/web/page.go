@@ -26,7 +26,7 @@ type pieceView struct {
 
 // pageForm is a form on its page.
 type pageForm struct {
-	Crumbs
+	About   *about
 	Heading string // "" if the page's title says it
 	Notes
 	Form template.HTML
@@ -97,9 +97,9 @@ func (c *call) renderText(page service.PageView) ([]pagehtml.Piece, error) {
 // one, there is a link instead of questions.
 func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, room *int) (*pageForm, error) {
 	form := access.Form
-	v := &pageForm{Crumbs: c.crumbs(access), Notes: Notes{Anonymous: form.Anonymous, Once: form.OneSubmission}}
-	if several || v.FormLink {
-		v.Heading = v.FormTitle
+	v := &pageForm{About: c.about(access), Notes: Notes{Form: form}}
+	if several || v.About.FormLink {
+		v.Heading = form.Title
 	}
 	if n > maxPageForms {
 		return v, nil

@@ -48,70 +48,66 @@ func groupDigits(text string) string {
 	return text
 }
 
-// Layout is what surrounds every page. It is exported, as are other structs that
+// Layout is what every page has. It is exported, as are other structs that
 // pages embed, so that templates can write .Layout.Title: promoted fields are ten
 // times slower to look up.
 type Layout struct {
-	Title    string
-	Brand    string
-	BrandCSS bool
-	User     string // user name of the caller; "" before the sign-in
-	Framed   bool
-	Wide     bool // the page uses the width of the window
-	Script   string
-	Logout   string // path to post to; "" where Formulary has no sign-out of its own
-	Leave    string // where to sign out instead; "" for nowhere
-	NewTab   string // path of the same page by itself; "" unless framed
-	Own      string // path of the caller's submissions to the form in a frame; "" if they can see none
-	All      string // path of all of them; "" if the caller may not see them
-	Missing  bool   // there is no such form to show in a frame
-	Lang     string // language tag of the page's own texts, or ""
+	Title   string
+	Call    *call
+	About   *about // the form that the page is about; nil for none
+	Lang    string // language tag of the page's own texts, or ""
+	Script  string
+	Wide    bool   // the page uses the width of the window
+	Missing bool   // there is no such form to show in a frame
+	Logout  string // path to post to; "" where Formulary has no sign-out of its own
+	NewTab  string // path of the same page by itself; "" unless framed
+}
+
+// about is a form, and where its pages lead.
+type about struct {
+	Access             *service.Access
+	PagePath, FormPath string
+	FormLink           bool   // its title differs from that of the page
+	Results            string // path; "" if the caller can see no results
+	Back               string // path of the results above the page, of the list that it was opened from; or ""
+}
+
+func (c *call) about(access *service.Access) *about {
+	form := access.Form
+	results := c.resultsPath(form, access.Rights.SeeAll)
+	return &about{
+		access, c.alone().pagePath(form.PageID), c.formPath(form), form.Title != access.PageTitle, results, results,
+	}
 }
 
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
-	l := Layout{
-		Title: title, Brand: c.site.BrandName, BrandCSS: c.site.BrandCSS != nil,
-		User: c.Who.Name, Framed: c.framed, Leave: c.site.LogoutURL,
-	}
-	if c.site.Sessions != nil && !c.Who.ByWikiCookies() {
+	l := Layout{Title: title, Call: c}
+	if c.Site.Sessions != nil && !c.Who.ByWikiCookies() {
 		l.Logout = c.path("/logout")
 	}
-	if c.framed && request.IsClean(c.Request) { // "/embed//host" without its prefix would be an address of another site
+	if c.Framed && request.IsClean(c.Request) { // "/embed//host" without its prefix would be an address of another site
 		p := c.URL.EscapedPath()
 		l.NewTab = c.unframedPath(p)
-		// The next person may not see the submission that is shown.
-		form, _, _ := strings.Cut(p, "/submission/")
-		if l.Logout != "" {
+		if l.Logout != "" { // the next person may not see the submission that is shown
+			form, _, _ := strings.Cut(p, "/submission/")
 			l.Logout += "?next=" + url.QueryEscape(form)
 		}
 	}
 	return l
 }
 
-// formLayout is that of a page about a form, whose title says which. A frame has the
-// links at its end that are above other pages.
+// formLayout is that of a page about a form, whose title says which.
 func (c *call) formLayout(title string, access *service.Access) Layout {
 	l := c.layout(strings.TrimPrefix(title+": "+access.Form.Title, ": "))
-	l.Lang = access.Lang()
-	if !c.framed {
-		return l
-	}
-	results := c.alone().formPath(access.Form) + "/results"
-	if access.Rights.SeeAll {
-		l.All = results
-		results += "?username=" + url.QueryEscape(c.Who.Name)
-	}
-	if !access.Form.Anonymous {
-		l.Own = results
-	}
+	l.Lang, l.About = access.Lang(), c.about(access)
 	return l
 }
 
 // render answers with a page.
 func (c *call) render(w http.ResponseWriter, status int, name string, page any) error {
-	html := &pageBuffer{limit: c.site.maxPage(), hold: c.holdPage}
-	err := c.site.templates.ExecuteTemplate(html, name+".html", page)
+	html := &pageBuffer{limit: c.Site.maxPage(), hold: c.holdPage}
+	err := c.Site.templates.ExecuteTemplate(html, name+".html", page)
 	c.endTurn()
 	if err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
@@ -130,7 +126,7 @@ func (c *call) render(w http.ResponseWriter, status int, name string, page any) 
 // returns errPageTooLarge. used is the size of the parts before it.
 func (c *call) renderPart(name string, data any, used, limit int) (template.HTML, error) {
 	html := &pageBuffer{limit: limit, hold: func(size int) error { return c.holdPage(used + size) }}
-	err := c.site.templates.ExecuteTemplate(html, name, data)
+	err := c.Site.templates.ExecuteTemplate(html, name, data)
 	c.endTurn()
 	if err != nil {
 		return "", fmt.Errorf("render part %s: %w", name, err)
@@ -157,7 +153,7 @@ func (c *call) takeTurn() error {
 		return nil
 	}
 	select {
-	case c.site.turns <- struct{}{}:
+	case c.Site.turns <- struct{}{}:
 		c.rendering = true
 		return nil
 	case <-c.Context().Done():
@@ -168,7 +164,7 @@ func (c *call) takeTurn() error {
 // endTurn lets the next request begin.
 func (c *call) endTurn() {
 	if c.rendering {
-		<-c.site.turns
+		<-c.Site.turns
 		c.rendering = false
 	}
 }
@@ -255,7 +251,7 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 	}
 	title := cmp.Or(errorTitles[failure.Status], http.StatusText(failure.Status))
 	page := &errorPage{Layout: c.layout(title), Detail: failure.Detail}
-	page.Missing = c.framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""
+	page.Missing = c.Framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""
 	if failure.Log {
 		c.LogError("request failed", err)
 		page.RequestID = c.Log.RequestID()

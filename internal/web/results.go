@@ -16,28 +16,26 @@ import (
 // a table of some of them.
 type resultsPage struct {
 	Layout
-	Crumbs
-	Anonymous bool
-	Hidden    bool  // the form is anonymous, so that the caller's own can't be told
-	Deleted   int64 // id of a submission that was deleted just now; 0 for none
-	Errors    []errorLine
-	Filter    filterForm
-	Active    []activeFilter
-	Params    []hiddenValue // of the address, that the filter form sends again
-	ShowAll   string        // path of the results without filters; "" if there are none
+	Deleted int64 // id of a submission that was deleted just now; 0 for none
+	Errors  []errorLine
+	Filter  filterForm
+	Active  []activeFilter
+	Params  []hiddenValue // of the address, that the filter form sends again
+	ShowAll string        // path of the results without filters; "" if there are none
 
 	Summary *summaryView // nil if there is no submission
 	Table   *resultTable // nil if there is no submission
 	Exports []exportLink
 	ByID    bool // exports are by id, unlike the table
-	Rows    rowRange
+	Total   int64
+	From    int64  // number of the first row in the list; 0 if it is not known
 	First   string // path of the first page; "" if this is it
 	Back    string // path of the page before; "" if this is the first one
 	Next    string // path of the next page; "" if this is the last one
 }
 
-// rowRange is which rows of a list a page has. From is 0 if that is not known.
-type rowRange struct{ From, To, Total int64 }
+// To is the number of the last row in the list.
+func (p *resultsPage) To() int64 { return p.From + int64(len(p.Table.Rows)) - 1 }
 
 // results shows a page of results. It takes its slot before the query is read: a
 // page that is refused takes memory, too.
@@ -79,7 +77,13 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	page.addLinks(access.Form, v)
-	return c.render(w, http.StatusOK, "results", page)
+	for {
+		err := c.render(w, http.StatusOK, "results", page)
+		if !errors.Is(err, errPageTooLarge) || page.Table == nil || len(page.Table.Rows) == 0 {
+			return err
+		}
+		page.Table.Rows, page.Table.Cut = page.Table.Rows[:len(page.Table.Rows)/2], true
+	}
 }
 
 // readTable reads the submissions of the page.
@@ -124,10 +128,9 @@ func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPag
 		title = "My submissions"
 	}
 	page := &resultsPage{
-		Layout: c.formLayout(title, access), Crumbs: c.crumbs(access), Anonymous: access.Form.Anonymous, Hidden: access.Form.Anonymous && !access.Rights.SeeAll,
-		Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: v.hidden(),
+		Layout: c.formLayout(title, access), Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: v.hidden(),
 	}
-	page.Results = "" // this is it
+	page.About.Back = "" // this is it
 	page.Wide, page.Script = true, "results.js"
 	return page
 }
@@ -144,9 +147,9 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 	if p.Table == nil {
 		return
 	}
-	p.Rows.Total = p.Summary.Count // which may be a few seconds old
-	if last := v.from + int64(len(p.Table.Rows)) - 1; v.from > 0 && last <= p.Summary.Count {
-		p.Rows.From, p.Rows.To = v.from, last
+	p.Total, p.From = p.Summary.Count, v.from // the count may be a few seconds old
+	if p.To() > p.Total {
+		p.From = 0
 	}
 }
 

@@ -14,17 +14,18 @@ import (
 // long: the more cells there are, the less of each is shown. The page of the
 // submission shows all of it.
 const (
-	maxTableHTML  = 2 << 20 // bytes; the table is cut there
+	maxTableText  = 2 << 20 // bytes, as long as cells have more than minCell
+	maxCells      = 20_000  // with answers; the table is cut there
+	cellHTML      = 100     // bytes that such a cell takes, about
 	maxCell       = 1000    // bytes of an answer
 	minCell       = 40
 	shortCell     = 40 // bytes of an answer that fits on one line
 	maxCellValues = 50 // of an answer with several
 	maxRetired    = 50 // columns of fields that have left the page
 	maxHeader     = 120
-	maxSortLinks  = 256 << 10 // bytes of the links that sort, of all columns
-	maxRowQuery   = 1000      // bytes of the query that leads from a submission back to the list
-	maxHits       = 10        // that are marked in an answer
-	hitLead       = 60        // bytes of an answer before the first hit
+	maxRowQuery   = 1000 // bytes of the query in the links of rows and headers
+	maxHits       = 10   // that are marked in an answer
+	hitLead       = 60   // bytes of an answer before the first hit
 )
 
 // resultTable is the table of submissions on a results page.
@@ -44,7 +45,7 @@ type resultTable struct {
 	view     *resultsView
 	cellSize int
 	retired  []string        // ids of fields that have left the page, as far as rows have them
-	size     int             // of the HTML of its rows, at most
+	cells    int             // with answers, and one for each row
 	hold     func(int) error // takes a slot if the table is large
 
 	result *forms.Result // of the row that is read; reused
@@ -67,26 +68,7 @@ type tableRow struct {
 	Username string
 	Changed  *changeView // nil if it never was
 	answers  []tableCell
-	size     int // of its HTML, at most
 	table    *resultTable
-}
-
-// Sizes of HTML without the texts in it, in bytes.
-const (
-	rowHTML   = 400
-	emptyHTML = len("<td></td>")
-	cellHTML  = 70
-	valueHTML = 40 // one of several values of an answer
-)
-
-// htmlSize is the size of a text as HTML, at most.
-func htmlSize(text string) int {
-	const longest = len("&#34;")
-	size := len(text)
-	for _, special := range []string{`"`, "'", "&", "<", ">", "+", "\x00"} {
-		size += strings.Count(text, special) * (longest - 1)
-	}
-	return size
 }
 
 // tableCell is an answer as it is shown.
@@ -104,8 +86,8 @@ type tableCell struct {
 func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func(size int) error) *resultTable {
 	cells := v.opts.Limit * (len(form.Fields) + 1)
 	t := &resultTable{
-		Anonymous: form.Anonymous, form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(), search: forms.Fold(v.opts.Filter.Search),
-		view: v, cellSize: min(max(maxTableHTML/cells, minCell), maxCell),
+		Anonymous: form.Anonymous, form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
+		search: forms.Fold(v.opts.Filter.Search), view: v, cellSize: min(max(maxTableText/cells, minCell), maxCell),
 	}
 	if query := v.listQuery(); query != "" && len(query) <= maxRowQuery {
 		t.query = "?" + query
@@ -122,7 +104,6 @@ func (t *resultTable) add(sub forms.Submission) error {
 		return err
 	}
 	row := t.newRow(sub)
-	row.size = rowHTML + len(t.path) + htmlSize(t.query) + htmlSize(sub.Username) + emptyHTML*(len(t.form.Fields)+maxRetired)
 	for rank, value := range t.result.Fields {
 		if err := row.add(rank, value); err != nil {
 			return err
@@ -146,12 +127,12 @@ func (t *resultTable) add(sub forms.Submission) error {
 			return err
 		}
 	}
-	if t.size += row.size; t.size > maxTableHTML {
+	if t.cells += len(row.answers) + 1; t.cells > maxCells {
 		t.Cut = true
 		return errTableFull
 	}
 	t.Rows = append(t.Rows, row)
-	return t.hold(t.size)
+	return t.hold(t.cells * cellHTML)
 }
 
 // newRow is the row of a submission, without its answers.
@@ -180,10 +161,6 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	cell := newCell(field, text, r.table)
 	cell.column = column
 	r.answers = append(r.answers, cell)
-	r.size += cellHTML + valueHTML*len(cell.Values) + htmlSize(cell.Text.Text) + markHTML*len(cell.Text.Hits)
-	for _, v := range cell.Values {
-		r.size += markHTML * len(v.Hits)
-	}
 	return nil
 }
 
@@ -263,7 +240,7 @@ func (t *resultTable) setHead() {
 	v := t.view
 	t.Caption = v.caption(t.form)
 	prefix := v.sortPrefix()
-	if len(prefix)*(len(t.form.Fields)+len(t.retired)) > maxSortLinks {
+	if len(prefix) > len(v.path)+maxRowQuery {
 		prefix = ""
 	}
 	metadata := []string{forms.ColumnID, forms.ColumnTimestamp}

@@ -29,7 +29,7 @@ const (
 func (f frame) cookie(r *http.Request, id string) *http.Cookie {
 	c := &http.Cookie{Name: cookieName, Value: id, Path: cmp.Or(f.base, "/"), HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	switch {
-	case f.framed:
+	case f.Framed:
 		c.Name, c.Secure, c.Partitioned, c.SameSite = framedCookieName, true, true, http.SameSiteNoneMode
 	case request.IsSecure(r):
 		c.Name, c.Secure = secureCookieName, true
@@ -46,7 +46,7 @@ func (f frame) cookie(r *http.Request, id string) *http.Cookie {
 // sessions are those whose cookies count. Within a frame the ordinary one counts, too:
 // browsers send it, since it is SameSite=Lax, if the page around is of the same site.
 func (f frame) sessions() []frame {
-	if f.framed {
+	if f.Framed {
 		return []frame{f, f.alone()}
 	}
 	return []frame{f}
@@ -122,7 +122,7 @@ func localPath(next string, f frame) string {
 	if !strings.HasPrefix(clean+"/", f.base+"/") { // another service on this host
 		return f.path("/")
 	}
-	if f.framed && (!strings.HasPrefix(u.Path, f.path("/")) || clean != u.Path) {
+	if f.Framed && (!strings.HasPrefix(u.Path, f.path("/")) || clean != u.Path) {
 		return f.path("/") // other pages refuse to be framed
 	}
 	return next
@@ -146,7 +146,7 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 		return err
 	case !c.maySignIn():
 		return c.offerNewTab(w, next, notEncrypted)
-	case c.framed && query.Has(signedInMark):
+	case c.Framed && query.Has(signedInMark):
 		return c.offerNewTab(w, next, cookieRefused)
 	}
 	return c.render(w, http.StatusOK, "login", c.newSignInPage(next))
@@ -156,10 +156,10 @@ func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
 // next is "".
 func (c *call) newSignInPage(next string) *signInPage {
 	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host}
-	if c.site.Browsers != nil {
-		page.Wiki = cmp.Or(c.site.Browsers.Wiki.Title(), "the wiki")
+	if c.Site.Browsers != nil {
+		page.Wiki = cmp.Or(c.Site.Browsers.Wiki.Title(), "the wiki")
 	}
-	if c.framed && next != "" {
+	if c.Framed && next != "" {
 		page.NewTab = c.unframedPath(next)
 	}
 	return page
@@ -187,7 +187,7 @@ func (s *Site) login(w http.ResponseWriter, c *call) error {
 		c.Log.SetUser(who.Name)
 	}
 	to := page.Next
-	if c.framed {
+	if c.Framed {
 		to = c.path("/login") + "?" + signedInMark + "&next=" + url.QueryEscape(page.Next)
 	}
 	redirect(w, c.Request, to)
@@ -241,7 +241,7 @@ func (s *Site) logout(w http.ResponseWriter, c *call) error {
 		}
 	}
 	to := c.path("/login")
-	if c.framed { // back to the form, for somebody else
+	if c.Framed { // back to the form, for somebody else
 		to += "?next=" + url.QueryEscape(localPath(c.URL.Query().Get("next"), c.frame))
 	}
 	redirect(w, c.Request, to)

@@ -1,11 +1,8 @@
 package web
 
 import (
-	"cmp"
-	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,21 +15,20 @@ import (
 // submissionPage is one submission to read.
 type submissionPage struct {
 	Layout
-	Crumbs
-	Number    string
-	Created   time.Time // its day, if the form is anonymous
-	Username  string
-	Changed   *changeView // nil if it never was
-	Sent      bool        // it was sent just now
-	Saved     bool        // or changed
-	Thanks    []textPart
-	Answers   []answerView
-	Change    string // path; "" if the caller may not
-	Delete    string
-	Again     string // path of the empty form; "" if there is no more to send
-	Anonymous bool
-	Back      string // path of the submission before in the list that it was opened from; "" if there is none
-	Next      string // path of the one after
+	Number   string
+	Created  time.Time // its day, if the form is anonymous
+	Username string
+	Changed  *changeView // nil if it never was
+	Sent     bool        // it was sent just now
+	Saved    bool        // or changed
+	Thanks   []textPart
+	Answers  []answerView
+	MaySave  bool // the caller may change it as a whole
+	Change   string
+	Delete   string // path; "" if the caller may not
+	Tag, For string // of answers that are set with one press
+	Back     string // path of the submission before in the list that it was opened from; "" if there is none
+	Next     string // path of the one after
 }
 
 // answerView is the answer to one question.
@@ -41,9 +37,10 @@ type answerView struct {
 	Value   string
 	List    []string // of several values
 	Files   []fileLink
-	Lozenge bool
+	Status  bool
 	Tone    int
-	Set     *setView // nil unless the caller sets it with one press
+	FieldID string
+	Set     []choice // buttons for those who set it, each with one press; nil for others
 }
 
 // submissionPath is the path of one submission.
@@ -53,13 +50,13 @@ func (c *call) submissionPath(f *forms.Form, id int64) string {
 
 // stored is a submission that the caller may read.
 type stored struct {
+	*call
 	access  *service.Access
 	sub     forms.Submission
 	entries []forms.Entry
 	values  map[string]string // of the entries, by field id
 	path    string
 	list    *resultsView // that it was opened from
-	forUser string       // see hashUser
 }
 
 func (c *call) stored() (stored, error) {
@@ -79,7 +76,7 @@ func (c *call) stored() (stored, error) {
 	for _, e := range entries {
 		values[e.FieldID] = e.Value
 	}
-	return stored{access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form), c.site.hashUser(c.Who.Name)}, err
+	return stored{c, access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form)}, err
 }
 
 // number is that of the submission as headings have it, with a space before. An
@@ -131,8 +128,11 @@ func (st stored) answers() []answerView {
 		field, value := &f.Fields[rank], with.values[rank]
 		forOthers := field.ByEditors && !st.access.Rights.Edit // it is not theirs to answer
 		if value != "" || shown[rank] && !forOthers {
-			views = append(views, newAnswer(field, value, with.files[field.ID]))
-			views[len(views)-1].Set = st.setOf(field, value, shown[rank])
+			view := newAnswer(field, value, with.files[field.ID])
+			if shown[rank] && st.setsOf(field) {
+				view.FieldID, view.Set = field.ID, choicesOf(field, value)
+			}
+			views = append(views, view)
 		}
 	}
 	fields := f.Index()
@@ -145,44 +145,36 @@ func (st stored) answers() []answerView {
 }
 
 func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
-	v := answerView{Label: f.Label, Value: value, Files: files}
-	if value == "" {
-		return v
-	}
-	switch {
-	case f.MultiValue() && strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues): // more of them are one text
+	v := answerView{Label: f.Label, Value: value, Files: files, Status: f.Type == forms.Status, Tone: toneOf(f, value)}
+	if f.MultiValue() && value != "" && strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues) { // more of them are one text
 		v.List = strings.Split(value, forms.Separator)
-	case f.Type == forms.Status:
-		v.Lozenge, v.Tone = true, toneOf(f, value)
 	}
 	return v
-}
-
-// setView is the buttons that set an answer which editors give, each with one press.
-// They send a change of that answer alone.
-type setView struct {
-	FieldID, Action, Tag, For string
-	Status                    bool
-	Options                   []choice
 }
 
 // maxSetOptions is how many buttons an answer has at most. With more options, it is
 // changed like all others.
 const maxSetOptions = 20
 
-// setOf returns nil for what the caller does not set with one press.
-func (st stored) setOf(field *forms.Field, value string, shown bool) *setView {
-	options := len(field.Options)
-	if !field.ByEditors || !st.access.Rights.Edit || !shown || field.MultiValue() || options == 0 || options > maxSetOptions {
-		return nil
+// setsOf reports whether the caller sets an answer with one press: one that editors give.
+func (st stored) setsOf(f *forms.Field) bool {
+	return f.ByEditors && st.access.Rights.Edit && !f.MultiValue() && len(f.Options) > 0 && len(f.Options) <= maxSetOptions
+}
+
+func choicesOf(f *forms.Field, value string) (choices []choice) {
+	for _, o := range f.Options {
+		choices = append(choices, choice{Value: o, Chosen: o == value, Tone: toneOf(f, o)})
 	}
-	view := &setView{
-		FieldID: field.ID, Action: st.at("/change"), Tag: st.access.Tag(st.sub), For: st.forUser, Status: field.Type == forms.Status,
+	return choices
+}
+
+// layout is that of a page about the submission. It leads back to its list.
+func (st stored) layout(title string) Layout {
+	l := st.formLayout(title, st.access)
+	if query := st.list.listQuery(); l.About.Back != "" && query != "" {
+		l.About.Back += "?" + query + tableAnchor
 	}
-	for _, o := range field.Options {
-		view.Options = append(view.Options, choice{Value: o, Chosen: o == value, Tone: toneOf(field, o)})
-	}
-	return view
+	return l
 }
 
 func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
@@ -197,319 +189,22 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	}
 	form, zone := st.access.Form, s.Backend.Service.Zone()
 	page := &submissionPage{
-		Layout: c.formLayout(title, st.access), Crumbs: c.crumbsOf(st), Number: st.number(),
-		Created: shownTime(form, st.sub.Created, zone), Username: st.sub.Username, Changed: newChange(form, st.sub, zone),
-		Sent: query.Has("sent"), Saved: query.Has("saved"), Answers: st.answers(), Anonymous: form.Anonymous,
+		Layout: st.layout(title), Number: st.number(), Username: st.sub.Username,
+		Created: shownTime(form, st.sub.Created, zone), Changed: newChange(form, st.sub, zone),
+		Sent: query.Has("sent"), Saved: query.Has("saved"), Answers: st.answers(), Change: st.at("/change"),
+		MaySave: st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil,
+		Tag:     st.access.Tag(st.sub), For: s.hashUser(c.Who.Name),
 	}
 	if page.Sent {
 		page.Thanks = linkText(form.Thanks)
 	}
-	if st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil {
-		page.Change = st.at("/change")
-	}
-	if st.access.Rights.Edit && !c.framed {
+	if st.access.Rights.Edit && !c.Framed {
 		page.Delete = st.at("/delete")
 	}
-	if !form.OneSubmission {
-		page.Again = c.formPath(form)
-	}
-	if err := c.setNeighbours(page, st); err != nil {
+	if err := st.setNeighbours(page); err != nil {
 		return err
 	}
 	return c.render(w, http.StatusOK, "submission", page)
-}
-
-// changePage is a submission to change.
-type changePage struct {
-	Layout
-	Crumbs
-	Number string
-	Form   *formView
-	Notice string
-	Theirs []difference // what is stored now, after a conflict
-}
-
-// difference is a question whose stored answer is not that in the form.
-type difference struct{ Label, Theirs, Yours string }
-
-func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, error) {
-	with.access = st.access
-	view, err := c.formView("f0", st.access.Form, with)
-	if err != nil {
-		return nil, err
-	}
-	page := &changePage{
-		Layout: c.formLayout("Change submission"+st.number(), st.access), Crumbs: c.crumbsOf(st), Number: st.number(), Form: view,
-	}
-	page.Script = "form.js"
-	page.Form.Action, page.Form.Submit, page.Form.Cancel = st.at("/change"), "Save", st.at("")
-	page.Form.Hidden = url.Values{tagControl: {st.access.Tag(st.sub)}, forControl: {st.forUser}, labelsControl: {labelsOf(st.access)}}
-	page.Form.Draft, page.Form.Typed = s.draftName(c, st.access, c.unframedPath(st.path)), with.typed
-	return page, nil
-}
-
-func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
-	st, err := c.changeable()
-	if err != nil {
-		return err
-	}
-	if closed, ok := errors.AsType[*forms.Invalid](st.access.MayUpdate()); ok {
-		return &service.Error{Kind: service.Forbidden, Detail: upperFirst(closed.Errors[0]) + "."}
-	}
-	page, err := s.newChangePage(c, st, st.filling())
-	if err != nil {
-		return err
-	}
-	return c.render(w, http.StatusOK, "change", page)
-}
-
-// errChanged: the submission or its form is not in the state that the page shows.
-var errChanged = errors.New("changed meanwhile")
-
-// wantTag is the precondition that the submission is in the state that the page shows.
-func wantTag(sent url.Values) func(tag string) error {
-	return func(tag string) error {
-		if tag != sent.Get(tagControl) {
-			return errChanged
-		}
-		return nil
-	}
-}
-
-func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
-	before, err := c.changeable() // don't take files for a change that is not allowed
-	access := before.access
-	if isKind(err, service.NotFound) {
-		access, err = c.Form()
-	}
-	if err != nil {
-		return err
-	}
-	sent, access, err := s.receive(w, c, access)
-	switch {
-	case err != nil:
-		return err
-	case before.access == nil:
-		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
-		return s.showDeleted(w, c, access, sent)
-	case sent.extra.Has(updateControl):
-		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusOK})
-	}
-	return s.merge(w, c, access, before, sent)
-}
-
-func isKind(err error, kind service.Kind) bool {
-	var known *service.Error
-	return errors.As(err, &known) && known.Kind == kind
-}
-
-// showDeleted shows a change of a submission that is not there any more as a form
-// to send, so that what was typed is not lost.
-func (s *Site) showDeleted(w http.ResponseWriter, c *call, access *service.Access, sent received) error {
-	return s.showAgain(w, c, access, sent, refusal{
-		status: http.StatusNotFound,
-		reason: "The submission was deleted since you opened it. Nothing was saved. “Send” makes a new submission, in your name, of what you see here.",
-	})
-}
-
-func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, before stored, sent received) error {
-	_, err := access.Merge(c.Context(), before.sub.ID, before.changes(sent), wantTag(sent.extra), c.HoldAnswer)
-	var invalid *forms.Invalid
-	switch {
-	case errors.As(err, &invalid):
-		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
-	case errors.Is(err, errChanged):
-		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusConflict})
-	case isKind(err, service.NotFound):
-		return s.showDeleted(w, c, access, sent)
-	case err != nil:
-		return err
-	}
-	redirect(w, c.Request, withQuery(before.path, "saved", before.list.listQuery()))
-	return nil
-}
-
-// changes are the answers that differ from what is stored. What somebody did
-// not touch is not checked again: the form may have become stricter since.
-func (st stored) changes(sent received) []forms.Answer {
-	f := st.access.Form
-	answered, removed := sent.answered(), stringSet(sent.extra[removeControl])
-	byID, fields := answersByID(sent.answers), f.Index()
-	var changes []forms.Answer
-	for rank := range f.Fields {
-		field := &f.Fields[rank]
-		answer := byID[field.ID]
-		if answer == nil { // no box is ticked, or no file is chosen
-			answer = &forms.Answer{FieldID: field.ID}
-		}
-		switch {
-		case field.Type == forms.File:
-			changes = append(changes, st.changedFiles(*answer, removed)...)
-		case answered[field.ID] && answer.Text() != tidyValue(field, st.values[field.ID]):
-			changes = append(changes, *answer)
-		}
-	}
-	for _, a := range sent.answers {
-		if !fields.HasColumn(a.FieldID) {
-			changes = append(changes, a)
-		}
-	}
-	return changes
-}
-
-// changedFiles is an answer of files as a change: those that were chosen are added to
-// the stored ones, without those that are to go. It is nil if that changes nothing.
-func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []forms.Answer {
-	names := keptFiles(sent.FieldID, st.values[sent.FieldID], removed)
-	if cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" && strings.Join(names, forms.Separator) == st.values[sent.FieldID] {
-		return nil
-	}
-	for i := range sent.Files {
-		sent.Files[i].Name = forms.UniqueFileName(sent.Files[i].Name, func(n string) bool { return slices.Contains(names, n) })
-		names = append(names, sent.Files[i].Name)
-	}
-	if len(sent.Files) > 0 && len(names) > service.MaxFilesPerField {
-		sent.Misfit = service.TooManyFiles
-	}
-	sent.Value = strings.Join(names, forms.Separator)
-	return []forms.Answer{sent}
-}
-
-// keptFiles are the names in the value of a file field, without those that are to go.
-func keptFiles(fieldID, value string, removed map[string]bool) []string {
-	if value == "" {
-		return nil
-	}
-	return slices.DeleteFunc(strings.Split(value, forms.Separator), func(name string) bool {
-		return removed[fieldID+"/"+name] // no name has a slash
-	})
-}
-
-// showChangeAgain shows a submission as somebody wants to change it, and why it was
-// not stored. After a conflict it shows both versions, and the next "Save" replaces
-// the one that is stored now.
-func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, why refusal) error {
-	st, err := c.changeable()
-	if isKind(err, service.NotFound) {
-		access, err := c.Form()
-		if err != nil {
-			return err
-		}
-		return s.showDeleted(w, c, access, sent)
-	}
-	if err != nil {
-		return err
-	}
-	with := sent.filling(st.access.Form, st.filling(), st.values, why)
-	var theirs []difference
-	if why.status == http.StatusConflict {
-		theirs = st.differences(sent, with)
-		with.why.reason = "The submission or its form has changed since you opened it. Nothing of yours is saved yet. "
-		if len(theirs) > 0 {
-			with.why.reason += "Compare both versions: “Save” replaces what is stored by what is in the form below."
-		} else {
-			with.why.reason += "The form below shows what is stored now."
-		}
-	}
-	page, err := s.newChangePage(c, st, with)
-	if err != nil {
-		return err
-	}
-	page.Theirs, page.Notice = theirs, why.notice
-	if why.status != http.StatusOK {
-		page.Title = "Error: " + page.Title
-	}
-	if why.status != http.StatusConflict {
-		page.Form.Hidden.Set(tagControl, sent.extra.Get(tagControl))
-	}
-	return c.render(w, why.status, "change", page)
-}
-
-// differences are the questions whose stored answer the next "Save" replaces.
-// Those that it does not show are left alone.
-func (st stored) differences(sent received, with filling) []difference {
-	f, changes, shown := st.access.Form, answersByID(st.changes(sent)), st.access.Form.Visible(with.values)
-	var list []difference
-	for rank := range f.Fields {
-		field := &f.Fields[rank]
-		change := changes[field.ID]
-		if change == nil || !shown[rank] {
-			continue
-		}
-		yours := with.values[rank]
-		if field.Type == forms.File {
-			yours = change.Value // with those that were chosen
-		}
-		list = append(list, difference{field.Label, st.values[field.ID], yours})
-	}
-	return list
-}
-
-// resumeChange shows a change as it was before its user had to sign in again.
-func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) error {
-	return s.showChangeAgain(w, c, newReceived(typed), refusal{status: http.StatusOK, notice: resumedNotice})
-}
-
-// maxDeleteAnswer is how much of each answer the question before a delete shows, in bytes.
-const maxDeleteAnswer = 2 << 10
-
-// deletePage asks whether a submission is really to go.
-type deletePage struct {
-	Layout
-	Crumbs
-	Number  string
-	Answers []answerView
-	Action  string
-	Cancel  string
-	Tag     string
-	Notice  string
-}
-
-func (s *Site) confirmDelete(w http.ResponseWriter, c *call) error {
-	return s.showDelete(w, c, http.StatusOK, "")
-}
-
-func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice string) error {
-	st, err := c.stored()
-	if err == nil && !st.access.Rights.Edit {
-		err = &service.Error{Kind: service.Forbidden, Detail: "Only editors of this page may delete submissions."}
-	}
-	if err != nil {
-		return err
-	}
-	answers := st.answers()
-	for i := range answers { // enough to recognise it
-		answers[i].Value = forms.Truncate(answers[i].Value, maxDeleteAnswer)
-	}
-	return c.render(w, status, "delete", &deletePage{
-		Layout: c.formLayout("Delete submission"+st.number(), st.access), Crumbs: c.crumbsOf(st), Number: st.number(),
-		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
-	})
-}
-
-func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
-	_, id, err := c.Submission()
-	if err != nil {
-		return err
-	}
-	sent, err := c.readForm(w, maxForm, errUnreadable)
-	if err != nil {
-		return err
-	}
-	access, err := c.Reopen() // the body may have taken long to arrive
-	if err != nil {
-		return err
-	}
-	err = access.Delete(c.Context(), id, wantTag(sent))
-	if errors.Is(err, errChanged) {
-		return s.showDelete(w, c, http.StatusConflict, "The submission or its form has changed since you opened it. It was not deleted. Look at it once more.")
-	}
-	if err != nil {
-		return err
-	}
-	deleted := "deleted=" + strconv.FormatInt(id, 10)
-	redirect(w, c.Request, withQuery(c.formPath(access.Form)+"/results", deleted, c.openedFrom(access.Form).listQuery()))
-	return nil
 }
 
 // file sends a file of a submission.

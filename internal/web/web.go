@@ -55,7 +55,7 @@ type Site struct {
 // call is one request.
 type call struct {
 	*request.Call
-	site *Site
+	Site *Site
 	frame
 	rendering bool // something large
 }
@@ -174,7 +174,7 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 }
 
 func (s *Site) newCall(w http.ResponseWriter, r *http.Request, f frame, who auth.Identity) *call {
-	return &call{Call: s.Backend.NewCall(w, r, who), site: s, frame: f}
+	return &call{Call: s.Backend.NewCall(w, r, who), Site: s, frame: f}
 }
 
 // handle has the handler of a route called. Those who are not signed in are sent to the

@@ -1,0 +1,243 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// changePage is a submission to change.
+type changePage struct {
+	Layout
+	Number string
+	Form   *formView
+	Notice string
+	Theirs []difference // what is stored now, after a conflict
+}
+
+// difference is a question whose stored answer is not that in the form.
+type difference struct{ Label, Theirs, Yours string }
+
+func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, error) {
+	with.access = st.access
+	view, err := c.formView("f0", st.access.Form, with)
+	if err != nil {
+		return nil, err
+	}
+	view.Action, view.Submit, view.Cancel = st.at("/change"), "Save", st.at("")
+	view.Hidden = url.Values{
+		tagControl: {st.access.Tag(st.sub)}, forControl: {s.hashUser(c.Who.Name)}, labelsControl: {labelsOf(st.access)},
+	}
+	view.Draft = s.draftName(c, st.access, c.unframedPath(st.path))
+	page := &changePage{Layout: st.layout("Change submission" + st.number()), Number: st.number(), Form: view}
+	page.Script = "form.js"
+	return page, nil
+}
+
+func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
+	st, err := c.changeable()
+	if err != nil {
+		return err
+	}
+	if closed, ok := errors.AsType[*forms.Invalid](st.access.MayUpdate()); ok {
+		return &service.Error{Kind: service.Forbidden, Detail: upperFirst(closed.Errors[0]) + "."}
+	}
+	page, err := s.newChangePage(c, st, st.filling())
+	if err != nil {
+		return err
+	}
+	return c.render(w, http.StatusOK, "change", page)
+}
+
+// errChanged: the submission or its form is not in the state that the page shows.
+var errChanged = errors.New("changed meanwhile")
+
+// wantTag is the precondition that the submission is in the state that the page shows.
+func wantTag(sent url.Values) func(tag string) error {
+	return func(tag string) error {
+		if tag != sent.Get(tagControl) {
+			return errChanged
+		}
+		return nil
+	}
+}
+
+func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
+	before, err := c.changeable() // don't take files for a change that is not allowed
+	access := before.access
+	if isKind(err, service.NotFound) {
+		access, err = c.Form()
+	}
+	if err != nil {
+		return err
+	}
+	sent, access, err := s.receive(w, c, access)
+	switch {
+	case err != nil:
+		return err
+	case before.access == nil:
+		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		return s.showDeleted(w, c, access, sent)
+	case sent.extra.Has(updateControl):
+		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusOK})
+	}
+	return s.merge(w, c, access, before, sent)
+}
+
+func isKind(err error, kind service.Kind) bool {
+	var known *service.Error
+	return errors.As(err, &known) && known.Kind == kind
+}
+
+// showDeleted shows a change of a submission that is not there any more as a form
+// to send, so that what was typed is not lost.
+func (s *Site) showDeleted(w http.ResponseWriter, c *call, access *service.Access, sent received) error {
+	return s.showAgain(w, c, access, sent, refusal{
+		status: http.StatusNotFound,
+		reason: "The submission was deleted since you opened it. Nothing was saved. “Send” makes a new submission, in your name, of what you see here.",
+	})
+}
+
+func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, before stored, sent received) error {
+	_, err := access.Merge(c.Context(), before.sub.ID, before.changes(sent), wantTag(sent.extra), c.HoldAnswer)
+	var invalid *forms.Invalid
+	switch {
+	case errors.As(err, &invalid):
+		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
+	case errors.Is(err, errChanged):
+		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusConflict})
+	case isKind(err, service.NotFound):
+		return s.showDeleted(w, c, access, sent)
+	case err != nil:
+		return err
+	}
+	redirect(w, c.Request, withQuery(before.path, "saved", before.list.listQuery()))
+	return nil
+}
+
+// changes are the answers that differ from what is stored. What somebody did
+// not touch is not checked again: the form may have become stricter since.
+func (st stored) changes(sent received) []forms.Answer {
+	f := st.access.Form
+	answered, removed := sent.answered(), stringSet(sent.extra[removeControl])
+	byID, fields := answersByID(sent.answers), f.Index()
+	var changes []forms.Answer
+	for rank := range f.Fields {
+		field := &f.Fields[rank]
+		answer := byID[field.ID]
+		if answer == nil { // no box is ticked, or no file is chosen
+			answer = &forms.Answer{FieldID: field.ID}
+		}
+		switch {
+		case field.Type == forms.File:
+			changes = append(changes, st.changedFiles(*answer, removed)...)
+		case answered[field.ID] && answer.Text() != tidyValue(field, st.values[field.ID]):
+			changes = append(changes, *answer)
+		}
+	}
+	for _, a := range sent.answers {
+		if !fields.HasColumn(a.FieldID) {
+			changes = append(changes, a)
+		}
+	}
+	return changes
+}
+
+// changedFiles is an answer of files as a change: those that were chosen are added to
+// the stored ones, without those that are to go. It is nil if that changes nothing.
+func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []forms.Answer {
+	names := keptFiles(sent.FieldID, st.values[sent.FieldID], removed)
+	if cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" && strings.Join(names, forms.Separator) == st.values[sent.FieldID] {
+		return nil
+	}
+	for i := range sent.Files {
+		sent.Files[i].Name = forms.UniqueFileName(sent.Files[i].Name, func(n string) bool { return slices.Contains(names, n) })
+		names = append(names, sent.Files[i].Name)
+	}
+	if len(sent.Files) > 0 && len(names) > service.MaxFilesPerField {
+		sent.Misfit = service.TooManyFiles
+	}
+	sent.Value = strings.Join(names, forms.Separator)
+	return []forms.Answer{sent}
+}
+
+// keptFiles are the names in the value of a file field, without those that are to go.
+func keptFiles(fieldID, value string, removed map[string]bool) []string {
+	if value == "" {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(value, forms.Separator), func(name string) bool {
+		return removed[fieldID+"/"+name] // no name has a slash
+	})
+}
+
+// showChangeAgain shows a submission as somebody wants to change it, and why it was
+// not stored. After a conflict it shows both versions, and the next "Save" replaces
+// the one that is stored now.
+func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, why refusal) error {
+	st, err := c.changeable()
+	if isKind(err, service.NotFound) {
+		access, err := c.Form()
+		if err != nil {
+			return err
+		}
+		return s.showDeleted(w, c, access, sent)
+	}
+	if err != nil {
+		return err
+	}
+	with := sent.filling(st.access.Form, st.filling(), st.values, why)
+	var theirs []difference
+	if why.status == http.StatusConflict {
+		theirs = st.differences(sent, with)
+		with.why.reason = "The submission or its form has changed since you opened it. Nothing of yours is saved yet. "
+		if len(theirs) > 0 {
+			with.why.reason += "Compare both versions: “Save” replaces what is stored by what is in the form below."
+		} else {
+			with.why.reason += "The form below shows what is stored now."
+		}
+	}
+	page, err := s.newChangePage(c, st, with)
+	if err != nil {
+		return err
+	}
+	page.Theirs, page.Notice = theirs, why.notice
+	if why.status != http.StatusOK {
+		page.Title = "Error: " + page.Title
+	}
+	if why.status != http.StatusConflict {
+		page.Form.Hidden.Set(tagControl, sent.extra.Get(tagControl))
+	}
+	return c.render(w, why.status, "change", page)
+}
+
+// differences are the questions whose stored answer the next "Save" replaces.
+// Those that it does not show are left alone.
+func (st stored) differences(sent received, with filling) []difference {
+	f, changes, shown := st.access.Form, answersByID(st.changes(sent)), st.access.Form.Visible(with.values)
+	var list []difference
+	for rank := range f.Fields {
+		field := &f.Fields[rank]
+		change := changes[field.ID]
+		if change == nil || !shown[rank] {
+			continue
+		}
+		yours := with.values[rank]
+		if field.Type == forms.File {
+			yours = change.Value // with those that were chosen
+		}
+		list = append(list, difference{field.Label, st.values[field.ID], yours})
+	}
+	return list
+}
+
+// resumeChange shows a change as it was before its user had to sign in again.
+func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) error {
+	return s.showChangeAgain(w, c, newReceived(typed), refusal{status: http.StatusOK, notice: resumedNotice})
+}

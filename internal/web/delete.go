@@ -1,0 +1,71 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// maxDeleteAnswer is how much of each answer the question before a delete shows, in bytes.
+const maxDeleteAnswer = 2 << 10
+
+// deletePage asks whether a submission is really to go.
+type deletePage struct {
+	Layout
+	Number  string
+	Answers []answerView
+	Action  string
+	Cancel  string
+	Tag     string
+	Notice  string
+}
+
+func (s *Site) confirmDelete(w http.ResponseWriter, c *call) error {
+	return s.showDelete(w, c, http.StatusOK, "")
+}
+
+func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice string) error {
+	st, err := c.stored()
+	if err == nil && !st.access.Rights.Edit {
+		err = &service.Error{Kind: service.Forbidden, Detail: "Only editors of this page may delete submissions."}
+	}
+	if err != nil {
+		return err
+	}
+	answers := st.answers()
+	for i := range answers { // enough to recognise it
+		answers[i].Value = forms.Truncate(answers[i].Value, maxDeleteAnswer)
+	}
+	return c.render(w, status, "delete", &deletePage{
+		Layout: st.layout("Delete submission" + st.number()), Number: st.number(),
+		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
+	})
+}
+
+func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
+	_, id, err := c.Submission()
+	if err != nil {
+		return err
+	}
+	sent, err := c.readForm(w, maxForm, errUnreadable)
+	if err != nil {
+		return err
+	}
+	access, err := c.Reopen() // the body may have taken long to arrive
+	if err != nil {
+		return err
+	}
+	err = access.Delete(c.Context(), id, wantTag(sent))
+	if errors.Is(err, errChanged) {
+		return s.showDelete(w, c, http.StatusConflict, "The submission or its form has changed since you opened it. It was not deleted. Look at it once more.")
+	}
+	if err != nil {
+		return err
+	}
+	deleted := "deleted=" + strconv.FormatInt(id, 10)
+	redirect(w, c.Request, withQuery(c.formPath(access.Form)+"/results", deleted, c.openedFrom(access.Form).listQuery()))
+	return nil
+}
