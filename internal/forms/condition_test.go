@@ -8,73 +8,69 @@ import (
 )
 
 func TestRuleHolds(t *testing.T) {
-	text, multi := &Field{Type: Textfield}, &Field{Type: Checkbox}
-	long := strings.Repeat("9", 5000)
-	for _, tt := range []struct {
-		field    *Field
-		value    string
-		operator Operator
-		operand  string
-		want     bool
-	}{
-		{text, "a", Equals, "a", true},
-		{text, "A", Equals, "a", false},
-		{text, "1.0", Equals, "1", false}, // values are texts, not numbers
-		{text, "", Equals, "", true},
-		{multi, "a;b", Equals, "a", false},
-		{multi, "a;b", Equals, "a;b", true},
-
-		{text, "a", NotEquals, "a", false},
-		{text, "b", NotEquals, "a", true},
-		{text, "", NotEquals, "a", true},
-
-		{text, "2", InList, "1;2", true},
-		{text, "3", InList, "1;2", false},
-		{text, "1;2", InList, "1;2", false},
-
-		{text, "abc", Contains, "b", true},
-		{text, "abc", Contains, "B", false},
-		{multi, "ab;c", Contains, "c", true},
-		{multi, "ab;c", Contains, "b", false}, // a whole value, not a part of one
-
-		{text, "", Empty, "", true},
-		{text, " \u00a0\u3000", Empty, "", true},
-		{text, "0", Empty, "", false},
-		{text, "", NotEmpty, "", false},
-		{text, ";", Empty, "", false},
-		{multi, "; ;", Empty, "", true}, // as for required
-		{multi, ";a", NotEmpty, "", true},
-
-		{text, "10", GreaterThan, "9", true}, // as numbers, not as texts
-		{text, "9.0", GreaterThan, "9", false},
-		{text, "009.10", GreaterThan, "9.09", true},
-		{text, "-1", GreaterThan, "-2", true},
-		{text, "-0.00", LessThan, "0", false},
-		{text, "-0.01", LessThan, "-0", true},
-		{text, "-10", LessThan, "9", true},
-		{text, "0.5", LessThan, "0.45", false},
-		{text, "9007199254740993", GreaterThan, "9007199254740992", false}, // equal as floats
-		{text, long, GreaterThan, "1", true},                               // infinite
-		{text, "-" + long, LessThan, "-1", true},
-		{text, long, LessThan, long + "0", false},
-		{text, "1e3", GreaterThan, "1", false},
-		{text, "+2", GreaterThan, "1", false},
-		{text, "", LessThan, "1", false},
-
-		{text, "2024-03-01", GreaterThan, "2024-02-29", true},
-		{text, "2024-02-29", GreaterThan, "2024-02-29", false},
-		{text, "2023-12-31", LessThan, "2024-01-01", true},
-		{text, "2023-02-29", LessThan, "2024-01-01", false}, // no day, no order
-		{text, "2024-01-02", GreaterThan, "2023", false},    // a day and a number have no order
-		{text, "3000", GreaterThan, "2024-01-02", false},
-
-		{text, "a", Operator("like"), "a", false},
-	} {
-		r := Rule{FieldID: "f", Operator: tt.operator, Value: tt.operand}
-		if got := r.Holds(tt.field, tt.value); got != tt.want {
-			t.Errorf("%s %.40q %s %.40q: got %t, want %t", tt.field.Type, tt.value, tt.operator, tt.operand, got, tt.want)
+	var fieldType FieldType
+	var operator Operator
+	var value, operand string
+	var want bool
+	rows(t, "%s %q %s %q %t", []any{&fieldType, &value, &operator, &operand, &want}, func(line string) {
+		if got := (Rule{Operator: operator, Value: operand}).Holds(&Field{Type: fieldType}, value); got != want {
+			t.Errorf("%.100s: got %t", line, got)
 		}
-	}
+	}, strings.ReplaceAll(`
+textfield "a" equals "a" true
+textfield "A" equals "a" false
+textfield "1.0" equals "1" false  (values are texts, not numbers)
+textfield "" equals "" true
+checkbox "a;b" equals "a" false
+checkbox "a;b" equals "a;b" true
+
+textfield "a" not-equals "a" false
+textfield "b" not-equals "a" true
+textfield "" not-equals "a" true
+
+textfield "2" one-of "1;2" true
+textfield "3" one-of "1;2" false
+textfield "1;2" one-of "1;2" false
+
+textfield "abc" contains "b" true
+textfield "abc" contains "B" false
+checkbox "ab;c" contains "c" true
+checkbox "ab;c" contains "b" false  (a whole value, not a part of one)
+
+textfield "" empty "" true
+textfield " \u00a0\u3000" empty "" true
+textfield "0" empty "" false
+textfield "" not-empty "" false
+textfield ";" empty "" false
+checkbox "; ;" empty "" true  (as for required)
+checkbox ";a" not-empty "" true
+
+textfield "10" greater-than "9" true  (as numbers, not as texts)
+textfield "9.0" greater-than "9" false
+textfield "009.10" greater-than "9.09" true
+textfield "-1" greater-than "-2" true
+textfield "-0.00" less-than "0" false
+textfield "-0.01" less-than "-0" true
+textfield "-10" less-than "9" true
+textfield "0.5" less-than "0.45" false
+textfield "9007199254740993" greater-than "9007199254740992" false  (equal as floats)
+textfield "1e3" greater-than "1" false
+textfield "+2" greater-than "1" false
+textfield "" less-than "1" false
+
+textfield "2024-03-01" greater-than "2024-02-29" true
+textfield "2024-02-29" greater-than "2024-02-29" false
+textfield "2023-12-31" less-than "2024-01-01" true
+textfield "2023-02-29" less-than "2024-01-01" false  (no day, no order)
+textfield "2024-01-02" greater-than "2023" false  (a day and a number have no order)
+textfield "3000" greater-than "2024-01-02" false
+
+textfield "a" like "a" false
+
+textfield "LONG" greater-than "1" true  (infinite)
+textfield "-LONG" less-than "-1" true
+textfield "LONG" less-than "LONG0" false
+`, "LONG", strings.Repeat("9", 5000)))
 }
 
 func shownIf(match Match, rules ...Rule) *Condition { return &Condition{Match: match, Rules: rules} }

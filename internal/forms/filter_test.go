@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -42,97 +43,105 @@ func matches(t testing.TB, f Filter, s Submission) bool {
 	return got
 }
 
-func TestFilters(t *testing.T) {
-	s := survey(7, "ann", "name", `Say "hi"`, "extras", "a;b", "count", "12.50", "day", "2026-01-31", "gone", "still here")
-	for _, tt := range []struct {
-		id, operator, value string
-		want                bool
-	}{
-		{"name", "equals", `Say "hi"`, true},
-		{"name", "contains", `y "h`, true},
-		{"size", "equals", "", true},
-		{"size", "empty", "", true},
-		{"name", "not-empty", "true", true},
-		{"extras", "contains", "b", true},
-		{"extras", "contains", "a;b", false}, // each ticked value is compared as a whole
-		{"count", "greater-than", "12.4999", true},
-		{"day", "greater-than", "2026-01-30", true},
-		{"gone", "equals", "still here", true},
-		{"gone", "contains", "ill", true},
-		{"nowhere", "empty", "", true},
-		{"_id", "equals", "7", true},
-		{"_id", "greater-than", "6", true},
-		{"_username", "equals", "ann", true},
-		{"_timestamp", "equals", "1772366407123", true},
-		{"_timestamp", "equals", "2026-03-01T12:00:07.123+0000", true},
-		{"_timestamp", "equals", "2026-03-01T13:00:07.123+01:00", true},
-		{"_timestamp", "not-equals", "2026-03-01T12:00:07.123Z", false},
-		{"_timestamp", "one-of", "5;2026-03-01T12:00:07.123Z", true},
-		{"_timestamp", "equals", "2026-03-01", true},
-		{"_timestamp", "equals", "2026-02-28", false},
-		{"_timestamp", "not-equals", "2026-03-01", false},
-		{"_timestamp", "not-equals", "2026-03-02", true},
-		{"_timestamp", "one-of", "2026-02-28;2026-03-01", true},
-		{"_timestamp", "one-of", "2026-02-28;2026-03-02", false},
-		{"_timestamp", "one-of", "2026-02-28;2026-03-01T12:00:07.123Z", true},
-		{"_timestamp", "contains", "2026-03-01", true},
-		{"_timestamp", "contains", "2026-03-02", false},
-		{"_timestamp", "greater-than", "2026-03-01", false},
-		{"_timestamp", "greater-than", "2026-02-28", true},
-		{"_timestamp", "less-than", "2026-03-01", false},
-		{"_timestamp", "less-than", "2026-03-02", true},
-		{"_timestamp", "not-empty", "", true},
-		{"_changed", "equals", "2026-03-04", true},
-		{"_changed", "equals", "2026-03-04T00:00:00Z", true},
-		{"_changed", "greater-than", "2026-03-03T23:59:59.999Z", true},
-		{"_changed", "less-than", "2026-03-04", false},
-		{"_timestamp", "greater-than", "2026-03-01T12:00:07", true},
-		{"_timestamp", "greater-than", "2026-03-01T12:00", true},
-		{"_timestamp", "greater-than", "2026-03-01T12:00:07.1229999Z", true},
-		{"_timestamp", "greater-than", "2026-03-01T12:00:07.1230001Z", false},
-		{"_timestamp", "less-than", "2026-03-01T12:00:07.123001", true},
-		{"_timestamp", "less-than", "2026-03-01T12:00:07.123", false},
-		{"_timestamp", "less-than", "1969-01-01", false},
-		{"_timestamp", "contains", "6640", true},
-	} {
-		rule, message := NewRule(tt.id, tt.operator, tt.value)
-		if message != "" {
-			t.Errorf("%s %s %q: %s", tt.id, tt.operator, tt.value, message)
+// rows scans each line of a table into the variables, and calls check.
+func rows(t *testing.T, format string, into []any, check func(line string), table string) {
+	t.Helper()
+	for line := range strings.Lines(table) {
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if got := matches(t, Filter{Rules: []Rule{rule}}, s); got != tt.want {
-			t.Errorf("%s %s %q: got %t", tt.id, tt.operator, tt.value, got)
+		if _, err := fmt.Sscanf(line, format, into...); err != nil {
+			t.Fatalf("%s: %v", line, err)
 		}
+		check(line)
 	}
+}
+
+func TestFilters(t *testing.T) {
+	s := survey(7, "ann", "name", `Say "hi"`, "extras", "a;b", "count", "12.50", "day", "2026-01-31", "gone", "still here")
+	var id, operator, value string
+	var want bool
+	rows(t, "%s %s %q %t", []any{&id, &operator, &value, &want}, func(line string) {
+		rule, message := NewRule(id, operator, value)
+		if got := matches(t, Filter{Rules: []Rule{rule}}, s); message != "" || got != want {
+			t.Errorf("%s: got %t %s", line, got, message)
+		}
+	}, `
+name equals "Say \"hi\"" true
+name contains "y \"h" true
+size equals "" true
+size empty "" true
+name not-empty "true" true
+extras contains "b" true
+extras contains "a;b" false
+count greater-than "12.4999" true
+day greater-than "2026-01-30" true
+gone equals "still here" true
+gone contains "ill" true
+nowhere empty "" true
+_id equals "7" true
+_id greater-than "6" true
+_username equals "ann" true
+_timestamp equals "1772366407123" true
+_timestamp equals "2026-03-01T12:00:07.123+0000" true
+_timestamp equals "2026-03-01T13:00:07.123+01:00" true
+_timestamp not-equals "2026-03-01T12:00:07.123Z" false
+_timestamp one-of "5;2026-03-01T12:00:07.123Z" true
+_timestamp equals "2026-03-01" true
+_timestamp equals "2026-02-28" false
+_timestamp not-equals "2026-03-01" false
+_timestamp not-equals "2026-03-02" true
+_timestamp one-of "2026-02-28;2026-03-01" true
+_timestamp one-of "2026-02-28;2026-03-02" false
+_timestamp one-of "2026-02-28;2026-03-01T12:00:07.123Z" true
+_timestamp contains "2026-03-01" true
+_timestamp contains "2026-03-02" false
+_timestamp greater-than "2026-03-01" false
+_timestamp greater-than "2026-02-28" true
+_timestamp less-than "2026-03-01" false
+_timestamp less-than "2026-03-02" true
+_timestamp not-empty "" true
+_changed equals "2026-03-04" true
+_changed equals "2026-03-04T00:00:00Z" true
+_changed greater-than "2026-03-03T23:59:59.999Z" true
+_changed less-than "2026-03-04" false
+_timestamp greater-than "2026-03-01T12:00:07" true
+_timestamp greater-than "2026-03-01T12:00" true
+_timestamp greater-than "2026-03-01T12:00:07.1229999Z" true
+_timestamp greater-than "2026-03-01T12:00:07.1230001Z" false
+_timestamp less-than "2026-03-01T12:00:07.123001" true
+_timestamp less-than "2026-03-01T12:00:07.123" false
+_timestamp less-than "1969-01-01" false
+_timestamp contains "6640" true
+`)
 }
 
 // Numbers are compared exactly, however long they are.
 func TestFiltersThatCompareNumbers(t *testing.T) {
-	for _, tt := range []struct {
-		stored, asked string
-		want          bool
-	}{
-		{"9.80", "9.8", true},
-		{"9.8", "9.80", true},
-		{"007", "7", true},
-		{"700", "7", false},
-		{"7.0", "7", true},
-		{"-0.50", "-00.5", true},
-		{"0.5", "-0.5", false},
-		{"-0", "0.00", true},
-		{"0", "", false},
-		{"", "0", false},
-		{"", "", true},
-		{"9007199254740993", "9007199254740992", false},
-		{"n/a", "n/a", true},
-	} {
-		for operator, want := range map[Operator]bool{Equals: tt.want, NotEquals: !tt.want} {
-			filter := Filter{Rules: []Rule{{"count", operator, tt.asked}}, Numbers: true}
-			if got := matches(t, filter, survey(1, "", "count", tt.stored)); got != want {
-				t.Errorf("%q %s %q: got %t", tt.stored, operator, tt.asked, got)
+	var stored, asked string
+	var same bool
+	rows(t, "%q %q %t", []any{&stored, &asked, &same}, func(string) {
+		for operator, want := range map[Operator]bool{Equals: same, NotEquals: !same} {
+			filter := Filter{Rules: []Rule{{"count", operator, asked}}, Numbers: true}
+			if got := matches(t, filter, survey(1, "", "count", stored)); got != want {
+				t.Errorf("%q %s %q: got %t", stored, operator, asked, got)
 			}
 		}
-	}
+	}, `
+"9.80" "9.8" true
+"9.8" "9.80" true
+"007" "7" true
+"700" "7" false
+"7.0" "7" true
+"-0.50" "-00.5" true
+"0.5" "-0.5" false
+"-0" "0.00" true
+"0" "" false
+"" "0" false
+"" "" true
+"9007199254740993" "9007199254740992" false
+"n/a" "n/a" true
+`)
 }
 
 // A day is that of the zone, to the millisecond.
@@ -172,25 +181,26 @@ func TestAllRulesMustHold(t *testing.T) {
 }
 
 func TestRefusedRules(t *testing.T) {
-	for _, tt := range []struct{ id, operator, value, want string }{
-		{"name", "Equals", "x", "unknown operator"},
-		{"name", "", "x", "unknown operator"},
-		{"name", "equals", "\xff", "valid text"},
-		{"name", "contains", "a\x00", "valid text"},
-		{"name", "empty", "false", "takes true"},
-		{"name", "not-empty", "1", "takes true"},
-		{"name", "greater-than", "ten", "must be a number"},
-		{"name", "less-than", "", "must be a number"},
-		{"_timestamp", "equals", "yesterday", "must be a time"},
-		{"_timestamp", "equals", "", "must be a time"},
-		{"_timestamp", "equals", "2026-03-01T12:00:07 0000", "%2B"},
-		{"_timestamp", "one-of", "5;x", "must be a time"},
-		{"_timestamp", "greater-than", "2026-02-30", "must be a time"},
-	} {
-		if _, message := NewRule(tt.id, tt.operator, tt.value); !strings.Contains(message, tt.want) {
-			t.Errorf("%s %s %q: %q", tt.id, tt.operator, tt.value, message)
+	var id, operator, value, want string
+	rows(t, "%s %q %q %q", []any{&id, &operator, &value, &want}, func(line string) {
+		if _, message := NewRule(id, operator, value); !strings.Contains(message, want) {
+			t.Errorf("%s: %q", line, message)
 		}
-	}
+	}, `
+name "Equals" "x" "unknown operator"
+name "" "x" "unknown operator"
+name "equals" "\xff" "valid text"
+name "contains" "a\x00" "valid text"
+name "empty" "false" "takes true"
+name "not-empty" "1" "takes true"
+name "greater-than" "ten" "must be a number"
+name "less-than" "" "must be a number"
+_timestamp "equals" "yesterday" "must be a time"
+_timestamp "equals" "" "must be a time"
+_timestamp "equals" "2026-03-01T12:00:07 0000" "%2B"
+_timestamp "one-of" "5;x" "must be a time"
+_timestamp "greater-than" "2026-02-30" "must be a time"
+`)
 }
 
 func TestFilterLimits(t *testing.T) {

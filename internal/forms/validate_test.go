@@ -46,127 +46,96 @@ func faultOf(t *testing.T, f Field, value string) string {
 	return ""
 }
 
-func TestValidations(t *testing.T) {
-	label63 := strings.Repeat("a", 63)
-	for _, tt := range []struct {
-		validation Validation
-		good, bad  []string
-	}{
-		{
-			Numeric,
-			[]string{"0", "1", "-1", "-0", "007", "1.5", "-1.50", "0.0", strings.Repeat("9", 400) + "." + strings.Repeat("1", 400)},
-			[]string{"1.", ".5", "-.5", "+1", "１", "٣", "-", "--1", "1e3", "0x1F", "1,5", "1 000", " 1", "1 ", "1\n", "1.2.3", "NaN", "-Inf", "−1", " "},
-		},
-		{
-			Alpha,
-			[]string{"a", "Ärger", "e\u0301", "日本語", "नमस्ते", "ǅ", "\u0301"},
-			[]string{"a1", "٣", "Ⅷ", "a b", "a-b", "O'Neil", " ", "a\n", "ª!", "a\u200d", "😀"},
-		},
-		{
-			Email,
-			[]string{
-				"a@b", "a@localhost", "first.last@example.org", ".a.@b", "a..b@c", "!#$%&'*+/=?^_`{|}~-@x", "a@1", "a@x-y.z",
-				"a@" + label63, "a@" + label63 + "." + label63, strings.Repeat("l", 300) + "@b",
-			},
-			[]string{
-				"a", "@b", "a@", "a@b@c", `"a b"@c`, `"a"@b`, "a b@c", "a@b c", "a@-b", "a@b-", "a@b..c", "a@.b", "a@b.", "a@b_c", "a@[127.0.0.1]",
-				"ä@b", "a@ä", "a@b\n", " a@b", "a@b ", "a,b@c", "a(b)@c", "<a@b>", "a@" + label63 + "a", "a@b." + label63 + "a", "A <a@b>", "a\x7f@b",
-			},
-		},
-		{
-			DateOnly,
-			[]string{"2024-02-29", "2000-02-29", "0001-01-01", "9999-12-31", "1582-10-10"},
-			[]string{
-				"2023-02-29", "1900-02-29", "0000-01-01", "2024-2-9", "2024-02-9", "24-02-29", "2024-13-01", "2024-00-10", "2024-04-31", "2024-01-00",
-				"2024-02-29\n", " 2024-02-29", "2024/02/29", "29.02.2024", "20240229", "2024-02-2９", "-024-02-29", "+024-02-29", "10000-01-01",
-				"2024-02-29T00:00:00Z", "2024-02- 9", "today",
-			},
-		},
-		{FileName, []string{"a.pdf", "anything at all; really", "\n"}, nil},
-		{NoValidation, []string{"a", " ", "\t\r\n", "a;b", "\U0010FFFF", "\u2028", "\ufeff"}, nil},
-	} {
-		for _, value := range tt.good {
-			if msg := faultOf(t, Field{Type: Textfield, Validation: tt.validation}, value); msg != "" {
-				t.Errorf("%s refuses %q: %s", tt.validation, value, msg)
-			}
+// quoted reads texts in quotes, as Go writes them.
+func quoted(t *testing.T, s string) (texts []string) {
+	t.Helper()
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		prefix, err := strconv.QuotedPrefix(s)
+		if err != nil {
+			t.Fatalf("%q: %v", s, err)
 		}
-		for _, value := range tt.bad {
-			if msg := faultOf(t, Field{Type: Textfield, Validation: tt.validation}, value); msg == "" {
-				t.Errorf("%s takes %q", tt.validation, value)
-			}
-		}
+		text, _ := strconv.Unquote(prefix)
+		texts, s = append(texts, text), s[len(prefix):]
 	}
+	return texts
 }
 
-func TestOptions(t *testing.T) {
+func TestValidations(t *testing.T) {
+	label63, nines := strings.Repeat("a", 63), strings.Repeat("9", 400)
 	oneOf := Field{Type: Dropdown, Validation: OneOf, Options: []string{"1", "Two", "a b", "ä"}}
 	anyOf := Field{Type: Checkbox, Validation: AnyOf, Options: []string{"1", "Two", "a b"}}
-	for _, tt := range []struct {
-		name, value string
-		field       Field
-		want        string
+	for _, c := range []struct {
+		field     Field
+		good, bad string // texts in quotes
+		message   string
 	}{
-		{"an option", "Two", oneOf, ""},
-		{"an option with a space", "a b", oneOf, ""},
-		{"another case", "two", oneOf, "must be one of 1, Two, a b, ä"},
-		{"white space around", " Two", oneOf, "must be one of 1, Two, a b, ä"},
-		{"the same number, otherwise spelt", "1.0", oneOf, "must be one of 1, Two, a b, ä"},
-		{"the same letter, otherwise composed", "a\u0308", oneOf, "must be one of 1, Two, a b, ä"},
-		{"two options of one-of", "1;Two", oneOf, "must be one of 1, Two, a b, ä"},
-		{"one option of any-of", "1", anyOf, ""},
-		{"all options in another order", "a b;Two;1", anyOf, ""},
-		{"the same option twice", "1;1", anyOf, ""},
-		{"one part wrong", "1;three", anyOf, "must be any of 1, Two, a b"},
-		{"empty part at the end", "1;", anyOf, "must be any of 1, Two, a b"},
-		{"empty part in front", ";1", anyOf, "must be any of 1, Two, a b"},
-		{"empty part within", "1;;Two", anyOf, "must be any of 1, Two, a b"},
-		{"space after the separator", "1; Two", anyOf, "must be any of 1, Two, a b"},
-		{"only separators", ";", anyOf, "must be any of 1, Two, a b"},
+		{
+			Field{Type: Textfield, Validation: Numeric},
+			`"0" "1" "-1" "-0" "007" "1.5" "-1.50" "0.0" "` + nines + "." + nines + `"`,
+			`"1." ".5" "-.5" "+1" "１" "٣" "-" "--1" "1e3" "0x1F" "1,5" "1 000" " 1" "1 " "1\n" "1.2.3" "NaN" "-Inf" "−1" " "`,
+			"must be a number such as 12 or -3.5",
+		},
+		{
+			Field{Type: Textfield, Validation: Alpha},
+			`"a" "Ärger" "e\u0301" "日本語" "नमस्ते" "ǅ" "\u0301"`,
+			`"a1" "٣" "Ⅷ" "a b" "a-b" "O'Neil" " " "a\n" "ª!" "a\u200d" "😀"`,
+			"must consist of letters only",
+		},
+		{
+			Field{Type: Textfield, Validation: Email},
+			"\"!#$%&'*+/=?^_`{|}~-@x\"" + `"a@b" "a@localhost" "first.last@example.org" ".a.@b" "a..b@c" "a@1" "a@x-y.z"
+				"a@` + label63 + `" "a@` + label63 + "." + label63 + `" "` + strings.Repeat("l", 300) + `@b"`,
+			`"a" "@b" "a@" "a@b@c" "\"a b\"@c" "\"a\"@b" "a b@c" "a@b c" "a@-b" "a@b-" "a@b..c" "a@.b" "a@b." "a@b_c" "a@[127.0.0.1]"
+				"ä@b" "a@ä" "a@b\n" " a@b" "a@b " "a,b@c" "a(b)@c" "<a@b>" "a@` + label63 + `a" "a@b.` + label63 + `a" "A <a@b>" "a\x7f@b"`,
+			"must be an e-mail address such as name@example.org",
+		},
+		{
+			Field{Type: Textfield, Validation: DateOnly},
+			`"2024-02-29" "2000-02-29" "0001-01-01" "9999-12-31" "1582-10-10"`,
+			`"2023-02-29" "1900-02-29" "0000-01-01" "2024-2-9" "2024-02-9" "24-02-29" "2024-13-01" "2024-00-10" "2024-04-31" "2024-01-00"
+				"2024-02-29\n" " 2024-02-29" "2024/02/29" "29.02.2024" "20240229" "2024-02-2９" "-024-02-29" "+024-02-29" "10000-01-01"
+				"2024-02-29T00:00:00Z" "2024-02- 9" "today"`,
+			"must be a date such as 2026-01-31 (yyyy-MM-dd)",
+		},
+		{Field{Type: File, Validation: FileName}, `"a.pdf" "anything at all; really" "\n"`, "", ""},
+		{Field{Type: Textfield}, `"a" " " "\t\r\n" "a;b" "\U0010FFFF" "\u2028" "\ufeff"`, "", ""},
+		// Options are compared byte for byte.
+		{oneOf, `"Two" "a b"`, `"two" " Two" "1.0" "a\u0308" "1;Two"`, "must be one of 1, Two, a b, ä"},
+		{anyOf, `"1" "a b;Two;1" "1;1"`, `"1;three" "1;" ";1" "1;;Two" "1; Two" ";"`, "must be any of 1, Two, a b"},
+		// A checkbox takes several values, so each of them follows the validation.
+		{
+			Field{Type: Checkbox, Validation: Numeric}, `"1" "1;-2.5;3"`, `"1;x" "1;" ";" "1;;2"`,
+			"must be a number such as 12 or -3.5",
+		},
+		{Field{Type: Checkbox, Validation: Alpha}, `"a;b"`, `"a;1" "a;;b" ";"`, "must consist of letters only"},
+		{
+			Field{Type: Checkbox, Validation: Email}, `"a@b;c@d"`, `"a@b;c" "a@b; c@d"`,
+			"must be an e-mail address such as name@example.org",
+		},
+		{
+			Field{Type: Checkbox, Validation: DateOnly}, `"2024-02-29;2024-03-01"`, `"2024-02-29;2023-02-29"`,
+			"must be a date such as 2026-01-31 (yyyy-MM-dd)",
+		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := faultOf(t, tt.field, tt.value); got != tt.want {
-				t.Errorf("%q: got %q, want %q", tt.value, got, tt.want)
+		for _, value := range quoted(t, c.good) {
+			if msg := faultOf(t, c.field, value); msg != "" {
+				t.Errorf("%s with %q refuses %q: %s", c.field.Type, c.field.Validation, value, msg)
 			}
-		})
+		}
+		for _, value := range quoted(t, c.bad) {
+			if msg := faultOf(t, c.field, value); msg != c.message {
+				t.Errorf("%s with %q says %q of %q", c.field.Type, c.field.Validation, msg, value)
+			}
+		}
 	}
 }
 
 func TestLongListOfOptionsIsCutInTheMessage(t *testing.T) {
-	var options []string
-	for i := range 21 {
-		options = append(options, strconv.Itoa(i))
-	}
-	all := faultOf(t, Field{Type: Dropdown, Validation: OneOf, Options: options[:20]}, "x")
-	if want := "must be one of " + strings.Join(options[:20], ", "); all != want {
-		t.Errorf("20 options: got %q, want %q", all, want)
-	}
-	cut := faultOf(t, Field{Type: Dropdown, Validation: OneOf, Options: options}, "x")
-	if want := "must be one of " + strings.Join(options[:20], ", ") + ", … (21 options)"; cut != want {
-		t.Errorf("21 options: got %q, want %q", cut, want)
-	}
-}
-
-// A checkbox takes several values, so each of them follows the validation.
-func TestEachPartOfAMultiValueFieldIsChecked(t *testing.T) {
-	for _, tt := range []struct {
-		validation Validation
-		good, bad  []string
-	}{
-		{Numeric, []string{"1", "1;-2.5;3"}, []string{"1;x", "1;", ";", "1;;2"}},
-		{Alpha, []string{"a;b"}, []string{"a;1", "a;;b", ";"}},
-		{Email, []string{"a@b;c@d"}, []string{"a@b;c", "a@b; c@d"}},
-		{DateOnly, []string{"2024-02-29;2024-03-01"}, []string{"2024-02-29;2023-02-29"}},
-	} {
-		f := Field{Type: Checkbox, Validation: tt.validation}
-		for _, value := range tt.good {
-			if msg := faultOf(t, f, value); msg != "" {
-				t.Errorf("%s refuses %q: %s", tt.validation, value, msg)
-			}
-		}
-		for _, value := range tt.bad {
-			if msg := faultOf(t, f, value); msg == "" {
-				t.Errorf("%s takes %q", tt.validation, value)
-			}
+	options := strings.Fields("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20")
+	twenty := "must be one of " + strings.Join(options[:20], ", ")
+	for n, want := range map[int]string{20: twenty, 21: twenty + ", … (21 options)"} {
+		if got := faultOf(t, Field{Type: Dropdown, Validation: OneOf, Options: options[:n]}, "x"); got != want {
+			t.Errorf("%d options: got %q, want %q", n, got, want)
 		}
 	}
 }
@@ -182,11 +151,7 @@ func TestRequired(t *testing.T) {
 				t.Errorf("required %q field, value %q: got %q, want %q", v, blank, msg, msgRequired)
 			}
 		}
-		form := Form{Fields: []Field{required}}
-		_, _, err := form.NewEntries(nil, Writer{})
-		if diff := cmp.Diff(map[string]string{"f": msgRequired}, faultsOf(t, err)); diff != "" {
-			t.Errorf("required %q field, absent (-want +got):\n%s", v, diff)
-		}
+		sent{name: "absent", faults: "f: is required"}.run(t, &Form{Fields: []Field{required}})
 	}
 	required := Field{Type: Textbox, Required: true}
 	for _, value := range []string{"a", " a ", "\u200b", "0"} {
@@ -197,16 +162,11 @@ func TestRequired(t *testing.T) {
 }
 
 func TestRequiredMultiValueFieldNeedsAValue(t *testing.T) {
-	form := Form{Fields: []Field{{ID: "f", Type: Checkbox, Required: true}}}
-	for _, list := range [][]string{nil, {}, {""}, {"", ""}, {" ", "\u00a0"}} {
-		_, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: list}}, Writer{})
-		if diff := cmp.Diff(map[string]string{"f": msgRequired}, faultsOf(t, err)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", list, diff)
-		}
+	form := &Form{Fields: []Field{{ID: "f", Type: Checkbox, Required: true}}}
+	for _, answers := range []string{"f[]=", "f=", "f=;", "f[]= ,\u00a0"} {
+		sent{name: answers, answers: answers, faults: "f: is required"}.run(t, form)
 	}
-	if _, _, err := form.NewEntries([]Answer{{FieldID: "f", IsList: true, List: []string{"", "a"}}}, Writer{}); err != nil {
-		t.Errorf("a list with a value: %v", err)
-	}
+	sent{name: "a list with a value", answers: "f=;a", want: "f=;a"}.run(t, form)
 }
 
 func TestOptionalFieldMayBeEmpty(t *testing.T) {
@@ -216,11 +176,7 @@ func TestOptionalFieldMayBeEmpty(t *testing.T) {
 			if msg := faultOf(t, f, ""); msg != "" {
 				t.Errorf("optional %s with validation %q refuses an empty value: %s", typ, v, msg)
 			}
-			form := Form{Fields: []Field{f}}
-			entries, _, err := form.NewEntries(nil, Writer{})
-			if err != nil || len(entries) != 0 {
-				t.Errorf("optional %s with validation %q, absent: got %v, %v; want no entry", typ, v, entries, err)
-			}
+			sent{name: "absent"}.run(t, &Form{Fields: []Field{f}})
 		}
 	}
 }
