@@ -75,12 +75,7 @@ func serveCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			var log *slog.Logger
-			out := server.NewLogBuffer(streams.Err, func(lines int) {
-				log.Warn("lines of the log were lost: its reader was too slow", "lines", lines)
-			})
-			defer out.Close()
-			log, err = newLogger(out, cmd.String("log-format"), cmd.String("log-level"))
+			log, err := newLogger(streams.Err, cmd.String("log-format"), cmd.String("log-level"))
 			if err != nil {
 				return err
 			}
@@ -90,11 +85,10 @@ func serveCommand(streams Streams) *cli.Command {
 			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if err := advise(serve(ctx, cmd, settings, log)); err != nil {
-				// Not by Run, which would block on a log that is not read.
 				if cmd.String("log-format") == "json" {
 					log.Error("the server failed", "error", err)
 				} else {
-					complain(out, err)
+					complain(streams.Err, err)
 				}
 				if _, ok := errors.AsType[*configError](err); ok {
 					return errMisconfigured

@@ -17,7 +17,7 @@ func TestEscapeLines(t *testing.T) {
 		unsafe:                  `\u007f\u0080\u009b\u009f\u061c\u200e\u200f\u202a\u202e\u2066\u2069`,
 		"\u00a0\u061b\u2065":    "\u00a0\u061b\u2065", // next to those that are escaped
 		"\u200d\u2029\u206a":    "\u200d\u2029\u206a",
-		"not \xff UTF-8 \x7f\n": "not \xff UTF-8 \\u007f\n",
+		"not \xff UTF-8 \x7f\n": "not \ufffd UTF-8 \\u007f\n",
 	} {
 		var buf bytes.Buffer
 		n, err := EscapeLines(&buf).Write([]byte(in))

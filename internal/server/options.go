@@ -72,7 +72,7 @@ func (o Options) withDefaults() Options {
 		Idle:       cmp.Or(o.Timeouts.Idle, 120*time.Second),
 	}
 	// The process must end within 10 s after SIGTERM: this leaves a second for
-	// stragglers, one to close the store, and one to flush the log.
+	// stragglers, and one to close the store.
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 7*time.Second)
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
 	return o
