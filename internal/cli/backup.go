@@ -102,8 +102,8 @@ func verifyCommand(streams Streams) *cli.Command {
 // --database to refuse it: the environment may name a server's database.
 func embeddedFlags() []cli.Flag {
 	return []cli.Flag{
-		textFlag("data", "directory of the embedded database"),
-		textFlag("database", "refused: PostgreSQL has its own tools, see 'Backup' in docs/operations.md"),
+		textFlag("data", nil, "directory of the embedded database"),
+		textFlag("database", nil, "refused: PostgreSQL has its own tools, see 'Backup' in docs/operations.md"),
 	}
 }
 

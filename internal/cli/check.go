@@ -21,6 +21,12 @@ import (
 )
 
 func checkCommand(streams Streams) *cli.Command {
+	var (
+		formatName string
+		strict     bool
+		notified   []string
+		options    wiki.Options
+	)
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "say what is wrong on the pages",
@@ -36,29 +42,30 @@ func checkCommand(streams Streams) *cli.Command {
 			"is the summary: pages, forms, fields, errors and warnings.\n" +
 			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{
-			valueFlag("format", "text", "text, json or github"),
-			boolFlag("strict", "treat warnings as errors"),
-			mailDomainsFlag(),
-			wikiCAFlag(),
+			valueFlag("format", &formatName, "text", "text, json or github"),
+			boolFlag("strict", &strict, "treat warnings as errors"),
+			mailDomainsFlag(&notified),
+			wikiCAFlag(&options.CAFile),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if !cmd.Args().Present() {
 				return usagef("check takes page files, directories or live wikis")
 			}
-			format, ok := checkFormats[cmd.String("format")]
+			format, ok := checkFormats[formatName]
 			if !ok {
-				return usagef("--format %q: use text, json or github", cmd.String("format"))
+				return usagef("--format %q: use text, json or github", formatName)
 			}
-			domains, err := mailDomains(cmd)
+			domains, err := parseMailDomains(notified)
 			if err != nil {
 				return err
 			}
 			out := bufio.NewWriter(streams.Out)
-			c := newChecker(out, format, &markup.Mail{Domains: domains})
+			c := checker{out: out, format: format, mail: &markup.Mail{Domains: domains}, files: map[int64][]string{}, seen: map[string]bool{}}
 			for _, arg := range cmd.Args().Slice() {
+				options.Address = arg
 				if !wiki.IsAddress(arg) {
 					c.path(arg)
-				} else if err := c.wiki(ctx, arg, cmd, streams); err != nil {
+				} else if err := c.wiki(ctx, options, streams); err != nil {
 					return errors.Join(err, out.Flush())
 				}
 			}
@@ -67,7 +74,7 @@ func checkCommand(streams Streams) *cli.Command {
 			if err := out.Flush(); err != nil {
 				return err
 			}
-			if c.summary.Errors > 0 || (cmd.Bool("strict") && c.summary.Warnings > 0) {
+			if c.summary.Errors > 0 || (strict && c.summary.Warnings > 0) {
 				return errFailed
 			}
 			return nil
@@ -83,10 +90,6 @@ type checker struct {
 	files   map[int64][]string // by page id
 	seen    map[string]bool    // by their full paths
 	summary checkSummary
-}
-
-func newChecker(out io.Writer, format checkFormat, mail *markup.Mail) *checker {
-	return &checker{out: out, format: format, mail: mail, files: map[int64][]string{}, seen: map[string]bool{}}
 }
 
 func (c *checker) path(path string) {
@@ -219,6 +222,6 @@ func (c *checker) print(line string) {
 	_, _ = fmt.Fprintln(server.EscapeLines(c.out), line)
 }
 
-func mailDomainsFlag() cli.Flag {
-	return listFlag("mail-domains", "domains, such as example.org, whose addresses in notify get mail; subdomains count only if they are named")
+func mailDomainsFlag(to *[]string) cli.Flag {
+	return listFlag("mail-domains", to, "domains, such as example.org, whose addresses in notify get mail; subdomains count only if they are named")
 }

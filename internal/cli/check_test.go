@@ -68,7 +68,7 @@ func TestCheckEscapesWhatTerminalsActUpon(t *testing.T) {
 	for name, format := range checkFormats {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			c := newChecker(&out, format, nil)
+			c := checker{out: &out, format: format, files: map[int64][]string{}, seen: map[string]bool{}}
 			c.path(dir)
 			c.path(filepath.Join(dir, hostile))
 			c.duplicateIDs()

@@ -148,23 +148,22 @@ func env(flag string) cli.ValueSourceChain {
 	return cli.EnvVars("FORMULARY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
 }
 
-// textFlag is a flag with its environment variable, as are those below.
-func textFlag(name, usage string) cli.Flag {
-	return &cli.StringFlag{Name: name, Usage: usage, Sources: env(name)}
+// textFlag is a flag with its environment variable, as are those below. Parsing sets what
+// to points to.
+func textFlag(name string, to *string, usage string) cli.Flag { return valueFlag(name, to, "", usage) }
+
+func valueFlag(name string, to *string, value, usage string) cli.Flag {
+	return &cli.StringFlag{Name: name, Destination: to, Value: value, Usage: usage, Sources: env(name)}
 }
 
-func valueFlag(name, value, usage string) cli.Flag {
-	return &cli.StringFlag{Name: name, Value: value, Usage: usage, Sources: env(name)}
+func listFlag(name string, to *[]string, usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: name, Destination: to, Usage: usage, Sources: env(name)}
 }
 
-func listFlag(name, usage string) cli.Flag {
-	return &cli.StringSliceFlag{Name: name, Usage: usage, Sources: env(name)}
+func boolFlag(name string, to *bool, usage string) cli.Flag {
+	return &cli.BoolFlag{Name: name, Destination: to, Usage: usage, Sources: env(name)}
 }
 
-func boolFlag(name, usage string) cli.Flag {
-	return &cli.BoolFlag{Name: name, Usage: usage, Sources: env(name)}
-}
-
-func durationFlag(name string, value time.Duration, usage string) cli.Flag {
-	return &cli.DurationFlag{Name: name, Value: value, Usage: usage, Sources: env(name)}
+func durationFlag(name string, to *time.Duration, value time.Duration, usage string) cli.Flag {
+	return &cli.DurationFlag{Name: name, Destination: to, Value: value, Usage: usage, Sources: env(name)}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -14,15 +15,17 @@ import (
 )
 
 // storeFlags say where submissions are, and how a server treats PostgreSQL.
-func storeFlags() []cli.Flag {
+func (c *config) storeFlags() []cli.Flag {
 	return []cli.Flag{
-		textFlag("data", "directory of the embedded database and of "+anonymousKeyFile+"; made if it is missing"),
-		textFlag("database", "PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME (best given by the environment: other users of the machine see the command line)"),
+		textFlag("data", &c.at.dir, "directory of the embedded database and of "+anonymousKeyFile+"; made if it is missing"),
+		textFlag("database", &c.at.url,
+			"PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME (best given by the environment: other users of the machine see the command line)"),
 		&cli.IntFlag{
-			Name: "database-connections", Value: postgres.DefaultMaxConns,
-			Usage: "with --database: most connections that this process opens", Sources: env("database-connections"),
+			Name: "database-connections", Destination: &c.database.MaxConns, Value: postgres.DefaultMaxConns, Sources: env("database-connections"),
+			Usage: "with --database: most connections that this process opens",
 		},
-		durationFlag("database-timeout", postgres.DefaultStatementTimeout, "with --database: longest time that a statement may take"),
+		durationFlag("database-timeout", &c.database.StatementTimeout, postgres.DefaultStatementTimeout,
+			"with --database: longest time that a statement may take"),
 	}
 }
 
@@ -32,16 +35,12 @@ type location struct {
 	url string // of PostgreSQL, instead
 }
 
-// locate reads the flags of storeFlags.
-func locate(cmd *cli.Command) (location, error) {
-	at := location{dir: cmd.String("data"), url: cmd.String("database")}
-	switch {
-	case at.dir == "" && at.url == "":
-		return at, usagef("say where submissions are: --data DIR, or --database postgres://…")
-	case at.url != "" && !isPostgres(at.url):
-		return at, usagef("--database: use postgres://USER@HOST/NAME")
-	}
-	return at, nil
+// check is for a location that was given by --data and --database.
+func (l location) check() error {
+	return cmp.Or(
+		refuse(l == location{}, "say where submissions are: --data DIR, or --database postgres://…"),
+		refuse(l.url != "" && !isPostgres(l.url), "--database: use postgres://USER@HOST/NAME"),
+	)
 }
 
 func isPostgres(s string) bool {

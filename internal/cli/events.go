@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -16,54 +17,41 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// eventFlags are those of serve that concern webhooks and mail.
-func eventFlags() []cli.Flag {
+// eventFlags are those that concern webhooks and mail.
+func (c *config) eventFlags() []cli.Flag {
 	return append([]cli.Flag{
-		hooksFlag(),
-		durationFlag("event-retry", 72*time.Hour, "how long a webhook or a mail that fails is tried again, up to 720h"),
-		durationFlag("notify-interval", 10*time.Minute, "least time between two mails about a form to an address, 1s to 24h"),
-	}, mailFlags()...)
+		hooksFlag(&c.hooks),
+		durationFlag("event-retry", &c.events.Retry, 72*time.Hour, "how long a webhook or a mail that fails is tried again, up to 720h"),
+		durationFlag("notify-interval", &c.events.NotifyInterval, 10*time.Minute, "least time between two mails about a form to an address, 1s to 24h"),
+	}, mailFlags(&c.mailer, &c.notified)...)
 }
 
-func mailFlags() []cli.Flag {
+// mailFlags set the options of mails, and the domains that may get them.
+func mailFlags(to *events.MailOptions, domains *[]string) []cli.Flag {
 	return []cli.Flag{
-		textFlag("smtp", "mail server, for notify in forms: smtp://USER@HOST:587, or smtps://USER@HOST:465 for TLS at once; needs --mail-from and --public-url"),
-		textFlag("smtp-password-file", "file with the password of the user in --smtp; or FORMULARY_SMTP_PASSWORD has the password itself"),
-		textFlag("mail-from", "sender of mails, such as forms@example.org or Forms <forms@example.org>"),
-		textFlag("public-url", "address of this server in links of mails, such as https://forms.example.org, with the base path if there is one"),
-		mailDomainsFlag(),
+		textFlag("smtp", &to.Server, "mail server, for notify in forms: smtp://USER@HOST:587, or smtps://USER@HOST:465 for TLS at once; needs --mail-from and --public-url"),
+		textFlag("smtp-password-file", &to.PasswordFile, "file with the password of the user in --smtp; or FORMULARY_SMTP_PASSWORD has the password itself"),
+		textFlag("mail-from", &to.From, "sender of mails, such as forms@example.org or Forms <forms@example.org>"),
+		textFlag("public-url", &to.PublicURL, "address of this server in links of mails, such as https://forms.example.org, with the base path if there is one"),
+		mailDomainsFlag(domains),
 	}
 }
 
-func checkEventFlags(cmd *cli.Command) error {
-	retry, interval := cmd.Duration("event-retry"), cmd.Duration("notify-interval")
-	base, public := strings.TrimSuffix(cmd.String("base-path"), "/"), strings.TrimSuffix(cmd.String("public-url"), "/")
-	switch {
-	case retry < 0 || retry > 720*time.Hour:
-		return usagef("--event-retry %v: use 0s to 720h", retry)
-	case interval < time.Second || interval > 24*time.Hour:
-		return usagef("--notify-interval %v: use 1s to 24h", interval)
-	case cmd.String("smtp") != "" && (cmd.String("mail-from") == "" || public == ""):
-		return usagef("--smtp needs --mail-from ADDRESS, the sender of mails, and --public-url URL, the address of this server in their links")
-	case public != "" && !strings.HasSuffix(public, base):
-		return usagef("--public-url must end with --base-path: add %s to it", base)
-	}
-	return nil
+func (c *config) checkEvents() error {
+	retry, interval, m := c.events.Retry, c.events.NotifyInterval, &c.mailer
+	base, public := strings.TrimSuffix(c.basePath, "/"), strings.TrimSuffix(m.PublicURL, "/")
+	return cmp.Or(
+		refuse(retry < 0 || retry > 720*time.Hour, "--event-retry %v: use 0s to 720h", retry),
+		refuse(interval < time.Second || interval > 24*time.Hour, "--notify-interval %v: use 1s to 24h", interval),
+		refuse(m.Server != "" && (m.From == "" || public == ""),
+			"--smtp needs --mail-from ADDRESS, the sender of mails, and --public-url URL, the address of this server in their links"),
+		refuse(public != "" && !strings.HasSuffix(public, base), "--public-url must end with --base-path: add %s to it", base),
+	)
 }
 
-func mailDomains(cmd *cli.Command) (forms.MailDomains, error) {
-	domains, err := forms.ParseMailDomains(cmd.StringSlice("mail-domains"))
-	if err != nil {
-		return nil, usagef("--mail-domains: %v", err)
-	}
-	return domains, nil
-}
-
-func newMailer(cmd *cli.Command, domains forms.MailDomains) (*events.Mailer, error) {
-	mailer, err := events.NewMailer(events.MailOptions{
-		Server: cmd.String("smtp"), PasswordFile: cmd.String("smtp-password-file"), Password: os.Getenv("FORMULARY_SMTP_PASSWORD"),
-		From: cmd.String("mail-from"), PublicURL: cmd.String("public-url"), Domains: domains,
-	})
+func newMailer(options events.MailOptions) (*events.Mailer, error) {
+	options.Password = os.Getenv("FORMULARY_SMTP_PASSWORD")
+	mailer, err := events.NewMailer(options)
 	if err != nil {
 		return nil, &configError{err}
 	}
@@ -71,16 +59,16 @@ func newMailer(cmd *cli.Command, domains forms.MailDomains) (*events.Mailer, err
 }
 
 // openListeners reads who is told of changes.
-func openListeners(cmd *cli.Command, domains forms.MailDomains, log *slog.Logger) (*events.Listeners, error) {
+func openListeners(c *config, log *slog.Logger) (*events.Listeners, error) {
 	var sender events.MailSender
-	if cmd.String("smtp") != "" {
-		mailer, err := newMailer(cmd, domains)
+	if c.mailer.Server != "" {
+		mailer, err := newMailer(c.mailer)
 		if err != nil {
 			return nil, err
 		}
 		sender = mailer
 	}
-	listeners, err := events.OpenListeners(cmd.String("hooks"), sender, log)
+	listeners, err := events.OpenListeners(c.hooks, sender, log)
 	if err != nil {
 		return nil, &configError{err}
 	}
@@ -88,14 +76,14 @@ func openListeners(cmd *cli.Command, domains forms.MailDomains, log *slog.Logger
 }
 
 // newDelivery returns what tells listeners until its context ends, and registers its metrics.
-func newDelivery(cmd *cli.Command, s store.Engine, listeners *events.Listeners, metrics *server.Metrics, log *slog.Logger) func(context.Context) {
-	if cmd.String("hooks") == "" && cmd.String("smtp") == "" {
+func newDelivery(c *config, s store.Engine, listeners *events.Listeners, metrics *server.Metrics, log *slog.Logger) func(context.Context) {
+	if c.hooks == "" && c.mailer.Server == "" {
 		return func(context.Context) {}
 	}
-	d := events.NewDispatcher(events.DispatcherOptions{
-		Store: s, Listeners: listeners, Retry: cmd.Duration("event-retry"), NotifyInterval: cmd.Duration("notify-interval"), Log: log,
-		Encode: func(s forms.Submission) ([]byte, error) { return encode.AppendSubmission(nil, s) },
-	})
+	opts := c.events
+	opts.Store, opts.Listeners, opts.Log = s, listeners, log
+	opts.Encode = func(s forms.Submission) ([]byte, error) { return encode.AppendSubmission(nil, s) }
+	d := events.NewDispatcher(opts)
 	if metrics != nil {
 		metrics.Registry().MustRegister(d)
 	}

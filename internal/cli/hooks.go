@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,7 +20,16 @@ import (
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
+// hookFlags are those of the command hooks.
+type hookFlags struct {
+	file, format string
+	at           location
+	mailer       events.MailOptions
+	notified     []string
+}
+
 func hooksCommand() *cli.Command {
+	var f hookFlags
 	return &cli.Command{
 		Name: "hooks", Usage: "list webhooks and mails that wait or have failed, try them again or discard them, and test a webhook or the mail server",
 		Description: "A hook is the address of a program that the server tells of new, changed and deleted submissions. --hooks names a\n" +
@@ -33,17 +41,17 @@ func hooksCommand() *cli.Command {
 			"   formulary hooks test --smtp smtp://mail.example.org --mail-from forms@example.org \\\n" +
 			"     --public-url https://forms.example.org --mail-domains example.org mail ann@example.org",
 		Flags: append([]cli.Flag{
-			hooksFlag(),
-			textFlag("data", "list, retry, discard: directory of the embedded database"),
-			textFlag("database", "list, retry, discard: PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
-			valueFlag("format", "text", "list: text, or json with an object per line"),
-		}, mailFlags()...),
+			hooksFlag(&f.file),
+			textFlag("data", &f.at.dir, "list, retry, discard: directory of the embedded database"),
+			textFlag("database", &f.at.url, "list, retry, discard: PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
+			valueFlag("format", &f.format, "text", "list: text, or json with an object per line"),
+		}, mailFlags(&f.mailer, &f.notified)...),
 		Commands: []*cli.Command{
-			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", ArgValidator: refuseArguments, Action: listHooks},
-			{Name: "retry", ArgsUsage: "[NAME…]", Usage: "queue failed events again, and make those that wait due at once", Action: changeEvents},
-			{Name: "discard", ArgsUsage: "NAME…", Usage: "remove all events of hooks, those that wait and those that have failed", Action: changeEvents},
+			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", ArgValidator: refuseArguments, Action: f.list},
+			{Name: "retry", ArgsUsage: "[NAME…]", Usage: "queue failed events again, and make those that wait due at once", Action: f.changeEvents},
+			{Name: "discard", ArgsUsage: "NAME…", Usage: "remove all events of hooks, those that wait and those that have failed", Action: f.changeEvents},
 			{
-				Name: "test", ArgsUsage: "NAME | mail ADDRESS", Action: testHook,
+				Name: "test", ArgsUsage: "NAME | mail ADDRESS", Action: f.test,
 				Usage: "send a signed event of type test to a webhook, or a test mail; exit status 1 unless it is accepted",
 			},
 		},
@@ -53,14 +61,14 @@ func hooksCommand() *cli.Command {
 	}
 }
 
-func hooksFlag() cli.Flag {
-	return textFlag("hooks", "file of webhooks, see docs/events.md; a server reads it again when it changes")
+func hooksFlag(to *string) cli.Flag {
+	return textFlag("hooks", to, "file of webhooks, see docs/events.md; a server reads it again when it changes")
 }
 
-// loadHooks reads the file of --hooks. Without the flag there are none.
-func loadHooks(cmd *cli.Command) (hooks []events.Hook, names []string, err error) {
-	if file := cmd.String("hooks"); file != "" {
-		hooks, err = events.LoadHooks(file)
+// load reads the file of hooks. Without one there are none.
+func (f *hookFlags) load(cmd *cli.Command) (hooks []events.Hook, names []string, err error) {
+	if f.file != "" {
+		hooks, err = events.LoadHooks(f.file)
 	}
 	if err != nil {
 		complain(cmd.Root().ErrWriter, err)
@@ -92,17 +100,18 @@ type eventStore interface {
 
 // withHooks opens the store, also beside a server, and calls do with the names of the hooks in the file,
 // then that of mails, then those of hooks that have left the file.
-func withHooks(ctx context.Context, cmd *cli.Command, do func(s eventStore, names []string, counts map[string]store.EventCount) error) error {
-	at, err := locate(cmd)
-	_, names, loadErr := loadHooks(cmd)
-	if err := cmp.Or(err, loadErr); err != nil {
+func (f *hookFlags) withHooks(
+	ctx context.Context, cmd *cli.Command, do func(s eventStore, names []string, counts map[string]store.EventCount) error,
+) error {
+	_, names, err := f.load(cmd)
+	if err := cmp.Or(f.at.check(), err); err != nil {
 		return err
 	}
 	var s eventStore
-	if at.url != "" {
-		s, err = postgres.Open(ctx, postgres.Options{URL: at.url, MustExist: true, Log: slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))})
+	if f.at.url != "" {
+		s, err = postgres.Open(ctx, postgres.Options{URL: f.at.url, MustExist: true, Log: slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))})
 	} else {
-		s, err = sqlite.OpenShared(ctx, at.dir) // without its lock: a server may start meanwhile
+		s, err = sqlite.OpenShared(ctx, f.at.dir) // without its lock: a server may start meanwhile
 	}
 	if err != nil {
 		return err
@@ -120,14 +129,13 @@ func withHooks(ctx context.Context, cmd *cli.Command, do func(s eventStore, name
 	return errors.Join(err, s.Close())
 }
 
-func listHooks(ctx context.Context, cmd *cli.Command) error {
-	format, file := cmd.String("format"), cmd.String("hooks")
-	if format != "text" && format != "json" {
-		return usagef("--format %q: use text or json", format)
+func (f *hookFlags) list(ctx context.Context, cmd *cli.Command) error {
+	if f.format != "text" && f.format != "json" {
+		return usagef("--format %q: use text or json", f.format)
 	}
-	return withHooks(ctx, cmd, func(_ eventStore, names []string, counts map[string]store.EventCount) error {
+	return f.withHooks(ctx, cmd, func(_ eventStore, names []string, counts map[string]store.EventCount) error {
 		out := tabwriter.NewWriter(cmd.Root().Writer, 0, 0, 2, ' ', 0)
-		if format == "text" {
+		if f.format == "text" {
 			_, _ = fmt.Fprintln(out, "NAME\tQUEUED\tFAILED\tOLDEST\tLAST ERROR") // Flush returns the error
 		}
 		for i, name := range names {
@@ -137,12 +145,16 @@ func listHooks(ctx context.Context, cmd *cli.Command) error {
 			}
 			switch {
 			case name == store.MailHook && c.Hook == "": // mail need not be set up
-			case format == "json":
-				quote := func(text string) []byte { quoted, _ := json.Marshal(text); return quoted }
-				_, _ = fmt.Fprintf(out, `{"name":%s,"queued":%d,"failed":%d,"lastError":%s}`+"\n", quote(name), c.Queued, c.Failed, quote(c.LastError))
+			case f.format == "json":
+				_, _ = fmt.Fprintln(out, marshal(struct {
+					Name      string `json:"name"`
+					Queued    int64  `json:"queued"`
+					Failed    int64  `json:"failed"`
+					LastError string `json:"lastError"`
+				}{name, c.Queued, c.Failed, c.LastError}))
 			default:
-				if file != "" && i > slices.Index(names, store.MailHook) {
-					name += " (not in " + filepath.Base(file) + ")"
+				if f.file != "" && i > slices.Index(names, store.MailHook) {
+					name += " (not in " + filepath.Base(f.file) + ")"
 				}
 				_, _ = fmt.Fprintf(out, "%s\t%d\t%d\t%s\t%s\n", name, c.Queued, c.Failed, oldest, cmp.Or(c.LastError, "-"))
 			}
@@ -152,12 +164,12 @@ func listHooks(ctx context.Context, cmd *cli.Command) error {
 }
 
 // changeEvents is retry, of all hooks by default, and discard.
-func changeEvents(ctx context.Context, cmd *cli.Command) error {
+func (f *hookFlags) changeEvents(ctx context.Context, cmd *cli.Command) error {
 	named, discards := cmd.Args().Slice(), cmd.Name == "discard"
 	if discards && len(named) == 0 {
 		return usagef("hooks discard takes the names of hooks")
 	}
-	return withHooks(ctx, cmd, func(s eventStore, names []string, _ map[string]store.EventCount) error {
+	return f.withHooks(ctx, cmd, func(s eventStore, names []string, _ map[string]store.EventCount) error {
 		if err := requireHooks(named, names); err != nil {
 			return err
 		}
@@ -176,14 +188,14 @@ func changeEvents(ctx context.Context, cmd *cli.Command) error {
 	})
 }
 
-func testHook(ctx context.Context, cmd *cli.Command) error {
+func (f *hookFlags) test(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Args().First() == store.MailHook {
-		return testMail(ctx, cmd)
+		return f.testMail(ctx, cmd)
 	}
-	if cmd.Args().Len() != 1 || cmd.String("hooks") == "" {
+	if cmd.Args().Len() != 1 || f.file == "" {
 		return usagef("hooks test takes --hooks FILE and the name of a hook in it")
 	}
-	hooks, names, err := loadHooks(cmd)
+	hooks, names, err := f.load(cmd)
 	if err := cmp.Or(err, requireHooks(cmd.Args().Slice(), names)); err != nil {
 		return err
 	}
@@ -196,13 +208,14 @@ func testHook(ctx context.Context, cmd *cli.Command) error {
 	return err
 }
 
-func testMail(ctx context.Context, cmd *cli.Command) error {
+func (f *hookFlags) testMail(ctx context.Context, cmd *cli.Command) error {
 	address := cmd.Args().Get(1)
-	if cmd.Args().Len() != 2 || cmd.String("smtp") == "" {
+	if cmd.Args().Len() != 2 || f.mailer.Server == "" {
 		return usagef("hooks test mail takes an address, and the flags of the server for mail: --smtp, --mail-from, --public-url and --mail-domains")
 	}
-	domains, domainsErr := mailDomains(cmd)
-	mailer, err := newMailer(cmd, domains)
+	domains, domainsErr := parseMailDomains(f.notified)
+	f.mailer.Domains = domains
+	mailer, err := newMailer(f.mailer)
 	if err := cmp.Or(domainsErr, err); err != nil {
 		return err
 	}

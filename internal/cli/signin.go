@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"log/slog"
 	"math"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -14,42 +14,38 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 )
 
-// signInFlags are those of serve that say who may use it.
-func signInFlags() []cli.Flag {
+// signInFlags are those that say who may use the server.
+func (c *config) signInFlags() []cli.Flag {
 	return []cli.Flag{
-		textFlag("users", "htpasswd file of users, bcrypt only; 'formulary passwd' writes it; or wiki: those of the live wiki of --pages; required without --user-header"),
-		textFlag("groups", "with --users: Apache-style group file"),
-		textFlag("user-header", "instead of --users: header in which one of --trusted-proxies names the user, such as X-Forwarded-User"),
-		textFlag("groups-header", "with --user-header: header in which the proxy names the user's groups, separated by commas"),
-		textFlag("logout-url", "with --user-header: where people sign out, as a path of the proxy or an address"),
+		textFlag("users", &c.users.UsersFile,
+			"htpasswd file of users, bcrypt only; 'formulary passwd' writes it; or wiki: those of the live wiki of --pages; required without --user-header"),
+		textFlag("groups", &c.users.GroupsFile, "with --users: Apache-style group file"),
+		textFlag("user-header", &c.userHeader, "instead of --users: header in which one of --trusted-proxies names the user, such as X-Forwarded-User"),
+		textFlag("groups-header", &c.groupsHeader, "with --user-header: header in which the proxy names the user's groups, separated by commas"),
+		textFlag("logout-url", &c.web.LogoutURL, "with --user-header: where people sign out, as a path of the proxy or an address"),
 	}
 }
 
-func checkSignInFlags(cmd *cli.Command, proxies []netip.Prefix) error {
-	header, groups, logout := cmd.String("user-header"), cmd.String("groups-header"), cmd.String("logout-url")
-	switch {
-	case header == "" && cmd.String("users") == "":
-		return usagef("say who the users are: --users FILE, or --user-header NAME behind a proxy that signs people in")
-	case header == "" && groups != "":
-		return usagef("--groups-header goes with --user-header; with --users, groups come from --groups FILE")
-	case header == "" && logout != "":
-		return usagef("--logout-url goes with --user-header; with --users, people sign out here")
-	case header == "":
-		return nil
-	case cmd.String("users") != "":
-		return usagef("--user-header and --users exclude each other: leave out --users, since the proxy names the users")
-	case cmd.String("groups") != "":
-		return usagef("--user-header and --groups exclude each other: the proxy names the groups, too, with --groups-header NAME")
-	case !httpguts.ValidHeaderFieldName(header):
-		return usagef("--user-header %q: use the name of a header, such as X-Forwarded-User", header)
-	case groups != "" && !httpguts.ValidHeaderFieldName(groups):
-		return usagef("--groups-header %q: use the name of a header, such as X-Forwarded-Groups", groups)
-	case strings.EqualFold(header, groups):
-		return usagef("--user-header and --groups-header are both %s: use two", header)
-	case logout != "" && !isLogoutURL(logout):
-		return usagef("--logout-url %q: use a path such as /oauth2/sign_out, or an address that begins with https://", logout)
+func (c *config) checkSignIn() error {
+	header, groups, logout := c.userHeader, c.groupsHeader, c.web.LogoutURL
+	if header == "" {
+		return cmp.Or(
+			refuse(c.users.UsersFile == "", "say who the users are: --users FILE, or --user-header NAME behind a proxy that signs people in"),
+			refuse(groups != "", "--groups-header goes with --user-header; with --users, groups come from --groups FILE"),
+			refuse(logout != "", "--logout-url goes with --user-header; with --users, people sign out here"),
+		)
 	}
-	return checkProxies(proxies)
+	return cmp.Or(
+		refuse(c.users.UsersFile != "", "--user-header and --users exclude each other: leave out --users, since the proxy names the users"),
+		refuse(c.users.GroupsFile != "", "--user-header and --groups exclude each other: the proxy names the groups, too, with --groups-header NAME"),
+		refuse(!httpguts.ValidHeaderFieldName(header), "--user-header %q: use the name of a header, such as X-Forwarded-User", header),
+		refuse(groups != "" && !httpguts.ValidHeaderFieldName(groups),
+			"--groups-header %q: use the name of a header, such as X-Forwarded-Groups", groups),
+		refuse(strings.EqualFold(header, groups), "--user-header and --groups-header are both %s: use two", header),
+		refuse(logout != "" && !isLogoutURL(logout),
+			"--logout-url %q: use a path such as /oauth2/sign_out, or an address that begins with https://", logout),
+		checkProxies(c.server.TrustedProxies),
+	)
 }
 
 // checkProxies refuses --user-header if no proxy is trusted, or so many addresses that
@@ -83,17 +79,13 @@ func isLogoutURL(text string) bool {
 	return (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-// proxyHeaders are the headers in which a proxy names users and their groups.
-func proxyHeaders(cmd *cli.Command) []string {
-	return slices.DeleteFunc([]string{cmd.String("user-header"), cmd.String("groups-header")}, func(name string) bool { return name == "" })
-}
-
-// openUsers opens who may use the server, as the flags say.
-func openUsers(cmd *cli.Command, log *slog.Logger) (auth.People, error) {
-	if header := cmd.String("user-header"); header != "" {
-		return auth.NewProxy(header, cmd.String("groups-header"), log), nil
+// openUsers opens who may use the server.
+func openUsers(c *config, log *slog.Logger) (auth.People, error) {
+	if c.userHeader != "" {
+		return auth.NewProxy(c.userHeader, c.groupsHeader, log), nil
 	}
-	directory, err := auth.Open(auth.Options{UsersFile: cmd.String("users"), GroupsFile: cmd.String("groups"), Logger: log})
+	c.users.Logger = log
+	directory, err := auth.Open(c.users)
 	if err != nil {
 		return nil, &configError{err}
 	}

@@ -16,30 +16,26 @@ import (
 	"github.com/formulary/formulary/internal/web"
 )
 
-// webFlags are those of serve that concern the pages.
-func webFlags() []cli.Flag {
+// webFlags are those that concern the pages.
+func (c *config) webFlags() []cli.Flag {
 	return []cli.Flag{
-		valueFlag("brand-name", "Formulary", "name that the pages show"),
-		textFlag("brand-css", "stylesheet that the pages load after their own; read at the start"),
-		listFlag("frame-ancestors", "origins of wikis that may embed forms, such as https://wiki.example.org"),
+		valueFlag("brand-name", &c.web.BrandName, "Formulary", "name that the pages show"),
+		textFlag("brand-css", &c.brandCSS, "stylesheet that the pages load after their own; read at the start"),
+		listFlag("frame-ancestors", &c.frameAncestors, "origins of wikis that may embed forms, such as https://wiki.example.org"),
 	}
 }
 
-// newSite makes the pages as the flags say.
-func newSite(cmd *cli.Command, settings serveSettings, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte) (*web.Site, error) {
-	css, err := readBrandCSS(cmd.String("brand-css"))
-	if err != nil {
+func newSite(c *config, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte) (_ *web.Site, err error) {
+	opts := c.web
+	if opts.BrandCSS, err = readBrandCSS(c.brandCSS); err != nil {
 		return nil, &configError{err}
 	}
-	opts := web.Options{
-		Backend: backend, Key: session.Derive(anonymousKey, "formulary pages"), LogoutURL: cmd.String("logout-url"),
-		FrameAncestors: settings.origins, BrandName: cmd.String("brand-name"), BrandCSS: css, Mail: &settings.mail,
-	}
-	if cmd.String("user-header") == "" {
+	opts.Backend, opts.Key, opts.Mail = backend, session.Derive(anonymousKey, "formulary pages"), &c.mail
+	if c.userHeader == "" {
 		opts.Sessions = sessions
 	}
 	var live bool
-	if opts.Browsers, live = backend.Auth.(*auth.Wiki); live && backend.BasePath != "" {
+	if opts.Browsers, live = backend.Auth.(*auth.Wiki); live && c.base != "" {
 		opts.FrameAncestors = append(opts.FrameAncestors, "'self'") // the wiki has the same host: that is what the base path is for
 	}
 	return web.New(opts), nil

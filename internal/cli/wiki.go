@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -22,68 +23,58 @@ import (
 // usersOfWiki as --users says that people have accounts of the wiki.
 const usersOfWiki = "wiki"
 
-// wikiFlags are those of serve that concern a live wiki.
-func wikiFlags() []cli.Flag {
+// wikiFlags are those that concern a live wiki.
+func (c *config) wikiFlags() []cli.Flag {
 	return []cli.Flag{
-		wikiCAFlag(),
-		valueFlag("wiki-edit-action", "edit", "MediaWiki: users who may do this to a page have its edit right"),
-		durationFlag("wiki-recheck", 30*time.Second, "how long an answer of the wiki about rights or about a browser's session counts, 1s to 5m"),
-		durationFlag("wiki-relogin", 5*time.Minute, "how long a password counts before the wiki is asked again, 1s to 1h"),
-		listFlag("wiki-cookies", "names of the wiki's session cookies, if they are not those that it usually has"),
+		wikiCAFlag(&c.wiki.CAFile),
+		valueFlag("wiki-edit-action", &c.wiki.EditAction, "edit", "MediaWiki: users who may do this to a page have its edit right"),
+		durationFlag("wiki-recheck", &c.wikiRecheck, 30*time.Second,
+			"how long an answer of the wiki about rights or about a browser's session counts, 1s to 5m"),
+		durationFlag("wiki-relogin", &c.wikiRelogin, 5*time.Minute, "how long a password counts before the wiki is asked again, 1s to 1h"),
+		listFlag("wiki-cookies", &c.wiki.Cookies, "names of the wiki's session cookies, if they are not those that it usually has"),
 	}
 }
 
-func wikiCAFlag() cli.Flag {
+func wikiCAFlag(to *string) cli.Flag {
 	return &cli.StringFlag{
-		Name: "wiki-ca", Usage: "authorities that the wiki's certificate is checked against (PEM); read again when it changes",
-		DefaultText: "the system's", Sources: env("wiki-ca"),
+		Name: "wiki-ca", Destination: to, Sources: env("wiki-ca"), DefaultText: "the system's",
+		Usage: "authorities that the wiki's certificate is checked against (PEM); read again when it changes",
 	}
 }
 
 var actionName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,99}$`)
 
-// checkWikiFlags refuses a wiki without its users, and flags of a wiki without one.
-func checkWikiFlags(cmd *cli.Command) error {
-	if !wiki.IsAddress(cmd.String("pages")) {
-		if cmd.String("users") == usersOfWiki {
-			return usagef("--users wiki goes with --pages mediawiki+URL, confluence+URL or confluence-cloud+URL; for a file of that name use ./wiki")
+// checkWiki refuses a wiki without its users, and flags of a wiki without one.
+func (c *config) checkWiki(cmd *cli.Command) error {
+	users, action := c.users.UsersFile, c.wiki.EditAction
+	if !wiki.IsAddress(c.wiki.Address) {
+		err := refuse(users == usersOfWiki,
+			"--users wiki goes with --pages mediawiki+URL, confluence+URL or confluence-cloud+URL; for a file of that name use ./wiki")
+		for _, flag := range c.wikiFlags() {
+			name := flag.Names()[0]
+			err = cmp.Or(err, refuse(cmd.IsSet(name),
+				"--%s goes with the pages of a live wiki, such as --pages mediawiki+https://wiki.example.org/api.php", name))
 		}
-		for _, flag := range wikiFlags() {
-			if name := flag.Names()[0]; cmd.IsSet(name) {
-				return usagef("--%s goes with the pages of a live wiki, such as --pages mediawiki+https://wiki.example.org/api.php", name)
-			}
-		}
-		return nil
+		return err
 	}
-	recheck, relogin := cmd.Duration("wiki-recheck"), cmd.Duration("wiki-relogin")
-	switch {
-	case cmd.String("user-header") != "":
-		return usagef("--user-header does not go with the pages of a live wiki: its users are the wiki's own, by --users wiki")
-	case cmd.String("users") != usersOfWiki:
-		return usagef("--users must be wiki with the pages of a live wiki: its users are the wiki's own")
-	case cmd.String("groups") != "":
-		return usagef("--groups does not go with --users wiki: the wiki knows its groups")
-	case recheck < time.Second || recheck > 5*time.Minute:
-		return usagef("--wiki-recheck %v: use 1s to 5m", recheck)
-	case relogin < time.Second || relogin > time.Hour:
-		return usagef("--wiki-relogin %v: use 1s to 1h", relogin)
-	case !actionName.MatchString(cmd.String("wiki-edit-action")):
-		return usagef("--wiki-edit-action %q: use the name of an action, such as edit or delete", cmd.String("wiki-edit-action"))
+	err := cmp.Or(
+		refuse(c.userHeader != "", "--user-header does not go with the pages of a live wiki: its users are the wiki's own, by --users wiki"),
+		refuse(users != usersOfWiki, "--users must be wiki with the pages of a live wiki: its users are the wiki's own"),
+		refuse(c.users.GroupsFile != "", "--groups does not go with --users wiki: the wiki knows its groups"),
+		refuse(c.wikiRecheck < time.Second || c.wikiRecheck > 5*time.Minute, "--wiki-recheck %v: use 1s to 5m", c.wikiRecheck),
+		refuse(c.wikiRelogin < time.Second || c.wikiRelogin > time.Hour, "--wiki-relogin %v: use 1s to 1h", c.wikiRelogin),
+		refuse(!actionName.MatchString(action), "--wiki-edit-action %q: use the name of an action, such as edit or delete", action),
+	)
+	for _, name := range c.wiki.Cookies { // a name has the same characters as that of a header
+		err = cmp.Or(err, refuse(!httpguts.ValidHeaderFieldName(name), "--wiki-cookies %q: use names of cookies", name))
 	}
-	for _, name := range cmd.StringSlice("wiki-cookies") {
-		if !httpguts.ValidHeaderFieldName(name) { // the same characters
-			return usagef("--wiki-cookies %q: use names of cookies", name)
-		}
-	}
-	return nil
+	return err
 }
 
-// openWiki makes the client of the wiki that an argument names.
-func openWiki(address string, cmd *cli.Command, log *slog.Logger) (wiki.Wiki, error) {
-	w, err := wiki.Open(wiki.Options{
-		Address: address, CAFile: cmd.String("wiki-ca"), EditAction: cmd.String("wiki-edit-action"), Cookies: cmd.StringSlice("wiki-cookies"),
-		Agent: "Formulary/" + Version(), Logger: log,
-	})
+// openWiki makes the client of a wiki.
+func openWiki(options wiki.Options, log *slog.Logger) (wiki.Wiki, error) {
+	options.Agent, options.Logger = "Formulary/"+Version(), log
+	w, err := wiki.Open(options)
 	if err != nil {
 		return nil, &configError{err}
 	}
@@ -99,14 +90,14 @@ func wikiFormat(address string) markup.Format {
 }
 
 // wiki checks all pages of a live wiki that somebody may read.
-func (c *checker) wiki(ctx context.Context, address string, cmd *cli.Command, streams Streams) error {
+func (c *checker) wiki(ctx context.Context, options wiki.Options, streams Streams) error {
 	who := wiki.Credential{
 		User: os.Getenv("FORMULARY_WIKI_USER"), Password: os.Getenv("FORMULARY_WIKI_PASSWORD"), Token: os.Getenv("FORMULARY_WIKI_TOKEN"),
 	}
 	if who.Token == "" && (who.User == "" || who.Password == "") {
 		return usagef("say who reads the wiki: set FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, or FORMULARY_WIKI_TOKEN")
 	}
-	w, err := openWiki(address, cmd, slog.New(slog.DiscardHandler))
+	w, err := openWiki(options, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -117,7 +108,7 @@ func (c *checker) wiki(ctx context.Context, address string, cmd *cli.Command, st
 		}
 		seen := int64(0)
 		return w.All(ctx, wiki.Caller{Session: session}, func(page wiki.Page, text wiki.Text, total int) error {
-			parsed := markup.ParseBody(wikiFormat(address), page.ID, text.Source, c.mail)
+			parsed := markup.ParseBody(wikiFormat(options.Address), page.ID, text.Source, c.mail)
 			c.page(finding{File: page.Title, Page: page.ID}, &parsed, text.Source)
 			seen++
 			show("pages read", "pages", seen, int64(total))
@@ -126,28 +117,27 @@ func (c *checker) wiki(ctx context.Context, address string, cmd *cli.Command, st
 	})
 }
 
-// openPages opens where pages come from and who may use them, as the flags say.
-func openPages(cmd *cli.Command, mail *markup.Mail, log *slog.Logger) (pages.Source, auth.People, error) {
-	from := cmd.String("pages")
+// openPages opens where pages come from and who may use them.
+func openPages(c *config, log *slog.Logger) (pages.Source, auth.People, error) {
+	from := c.wiki.Address
 	if !wiki.IsAddress(from) {
-		users, err := openUsers(cmd, log)
+		users, err := openUsers(c, log)
 		if err != nil {
 			return nil, nil, err
 		}
-		source, err := pages.OpenDirectory(from, mail, log)
+		source, err := pages.OpenDirectory(from, &c.mail, log)
 		if err != nil {
 			return nil, nil, &configError{err}
 		}
 		return source, users, nil
 	}
-	w, err := openWiki(from, cmd, log)
+	w, err := openWiki(c.wiki, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	if wiki.InClear(from) {
 		log.Warn("passwords cross the network in clear text on their way to the wiki: use https")
 	}
-	recheck := cmd.Duration("wiki-recheck")
-	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: recheck, Mail: mail, Logger: log})
-	return source, auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: cmd.Duration("wiki-relogin"), Recheck: recheck}), nil
+	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: c.wikiRecheck, Mail: &c.mail, Logger: log})
+	return source, auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: c.wikiRelogin, Recheck: c.wikiRecheck}), nil
 }
