@@ -103,23 +103,6 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestMovedCredential: an attacker with write access to the database can't move
-// another user's credential into their own session.
-func TestMovedCredential(t *testing.T) {
-	f := newFixture(t)
-	amy := f.stored(f.signIn("amy", "secret"))
-	secret := secretID{1}
-	moved := store.Session{Hash: secret.hash(), Owner: amy.Owner, Expires: amy.Expires, Sealed: amy.Sealed}
-	if err := f.store.CreateSession(t.Context(), moved); err != nil {
-		t.Fatal(err)
-	}
-	f.wantNone(secret.String())
-	f.wantRemoved(secret.String())
-	if logs := f.logs.String(); !strings.Contains(logs, "a session is damaged") || strings.Contains(logs, secret.String()) {
-		t.Errorf("logs: %s", logs)
-	}
-}
-
 // TestSealedLength: the length of a password does not show.
 func TestSealedLength(t *testing.T) {
 	want := 0
@@ -142,10 +125,6 @@ func TestCredential(t *testing.T) {
 		sealed := id.seal(c)
 		if got, err := id.open(sealed); err != nil || got != c {
 			t.Errorf("%q became %q, %v", c, got, err)
-		}
-		sealed[len(sealed)/2] ^= 1
-		if got, err := id.open(sealed); err == nil {
-			t.Errorf("an altered credential was decrypted: %q", got)
 		}
 	}
 	for _, text := range []string{"", "\x00", "\x00\x01", "\x00\x01a", "\x00\x01a\x00", "\x00\x01a\x00\x02b"} {

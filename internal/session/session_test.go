@@ -184,51 +184,6 @@ func TestThrottledSignIn(t *testing.T) {
 	}
 }
 
-// TestOpenIsNotThrottled: somebody guesses at amy's password from everywhere, also
-// from where her browser is. She stays signed in on all servers, and after the
-// time for which a server remembers that her password is right.
-func TestOpenIsNotThrottled(t *testing.T) {
-	f := newFixture(t)
-	id := f.signIn("amy", "secret")
-	dir, replica := f.replica()
-	guess := func(dir *auth.Directory) {
-		for i := range 200 {
-			addr := fmt.Sprintf("203.0.113.%d:1", i/10)
-			if _, err := dir.Authenticate(t.Context(), "amy", fmt.Sprint("wrong", i), addr); err == nil {
-				t.Fatal("a guess was right")
-			}
-		}
-		var throttled *auth.ThrottledError
-		if _, err := dir.Authenticate(t.Context(), "amy", "secret", away); !errors.As(err, &throttled) {
-			t.Fatalf("a login from elsewhere: %v, want a ThrottledError", err)
-		}
-	}
-	for range 3 {
-		f.clock.Advance(time.Hour)
-		guess(f.dir)
-		guess(dir)
-		f.wantOpen(id, "amy")
-		if who, err := replica.Open(t.Context(), id); err != nil || who.Name != "amy" {
-			t.Errorf("another server: %q, %v", who.Name, err)
-		}
-	}
-}
-
-// TestEndedSessionsThrottleNobody: browsers that still show the pages of somebody
-// whose password was changed do not count as guesses.
-func TestEndedSessionsThrottleNobody(t *testing.T) {
-	f := newFixture(t)
-	var ids []string
-	for range 30 { // more than a pair of address and user may fail
-		ids = append(ids, f.signIn("amy", "secret"))
-	}
-	f.setUsers(line(t, "amy", "changed"))
-	for _, id := range ids {
-		f.wantNone(id)
-	}
-	f.wantOpen(f.signIn("amy", "changed"), "amy")
-}
-
 // TestBusyOpenEndsNothing: a server that can't verify a password now answers so,
 // and the session opens later.
 func TestBusyOpenEndsNothing(t *testing.T) {

@@ -8,18 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/formulary/formulary/internal/forms"
 )
-
-// TestResultsShowAnonymousChanges shows their day.
-func TestResultsShowAnonymousChanges(t *testing.T) {
-	form := &forms.Form{Anonymous: true}
-	sub := forms.Submission{Created: began, Changed: began.Add(13 * time.Hour), Changer: "carol"}
-	if got := newChange(form, sub, time.UTC); *got != (changeView{day("2025-11-16"), "carol"}) {
-		t.Errorf("%v", got)
-	}
-}
 
 // TestResultsAnonymous shows neither name nor minute nor id, and has no submission lead
 // to the next.

@@ -237,23 +237,6 @@ func stays(t *testing.T, a *answer) {
 	}
 }
 
-// TestExpiredInFrame: what was typed is there again after another sign-in.
-func TestExpiredInFrame(t *testing.T) {
-	b := embedding(t, wikiSite)
-	b.signInFramed("alice")
-	form := b.get("/embed" + formPath).values()
-	form.Set("comment", "typed before")
-	b.postForm("/embed/logout", nil)
-	a := b.send("/embed"+formPath, form)
-	a.wantPage(http.StatusForbidden, "typed before", `href="`+formPath+`" target="_blank"`)
-	form.Set("_username", "alice")
-	form.Set("_password", "alice-secret")
-	a = b.send("/embed"+formPath, form)
-	a.wantPage(http.StatusOK, "typed before", "Nothing was sent yet")
-	stays(t, a)
-	b.get("/embed" + formPath).want(http.StatusOK)
-}
-
 // TestCookieRefused: a browser that does not keep the cookie is led out of the
 // frame, and not asked to sign in again.
 func TestCookieRefused(t *testing.T) {
@@ -292,18 +275,6 @@ func TestFrameWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestNextInFrame: a sign-in in a frame leads to pages of frames only.
-func TestNextInFrame(t *testing.T) {
-	b := embedding(t, wikiSite)
-	for _, next := range []string{
-		"", "/", formPath, "/embed", "/embed/../page/101", "/embed//x", "//evil.example", "https://evil.example/embed/", "/\\evil.example", "/embed/\\x", "/embed\r\n/",
-		"/embed/%2e%2e/page/101", "embed/login", "/embedx/",
-	} {
-		a := b.get("/embed/login?next=" + url.QueryEscape(next))
-		a.wantPage(http.StatusOK, `name="next" value="/embed/"`)
-	}
-}
-
 // TestOtherSites: another site's page can't use the cookie, although browsers
 // send it along.
 func TestOtherSites(t *testing.T) {
@@ -327,17 +298,4 @@ func TestOtherSites(t *testing.T) {
 		}
 	}
 	b.send("/embed"+formPath, form).want(http.StatusSeeOther)
-}
-
-// TestEmbedScript: any page may load the script, which asks for a new one soon.
-func TestEmbedScript(t *testing.T) {
-	a := embedding(t, wikiSite).get("/embed.js")
-	a.wantPage(http.StatusOK, "data-formulary-form")
-	for name, value := range map[string]string{
-		"Content-Type": "text/javascript; charset=utf-8", "Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": "public, max-age=3600",
-	} {
-		if got := a.header.Get(name); got != value {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
 }

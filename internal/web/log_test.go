@@ -45,9 +45,13 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 	const ballot = "/page/3/form/ballot"
 	for _, c := range []struct {
 		at    string // where the pages are served
+		base  string
 		below string // prefix of the paths
-	}{{"http://forms.example", ""}, {"https://forms.example", ""}, {"https://forms.example", embedPrefix}, {"http://forms.example", embedPrefix}} {
-		e := newEnv(t, wiki)
+	}{
+		{"http://forms.example", "", ""}, {"https://forms.example", "", ""}, {"https://forms.example", "", embedPrefix},
+		{"http://forms.example", "", embedPrefix}, {"https://forms.example", base, base}, {"https://forms.example", base, base + embedPrefix},
+	} {
+		e := newEnv(t, wiki, func(o *envOptions) { o.request.BasePath = c.base })
 		b := e.browserAt(t, c.at).stay()
 		form := c.below + ballot
 		b.get(form)
@@ -62,9 +66,12 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.get(path)
+			b.get(c.base + path)
 		}
-		for _, path := range []string{"/embed.js", "/favicon.ico", staticPrefix + "none.js", c.below + "/pages/3", form + "/results", form + "/results?part=summary"} {
+		for _, path := range []string{
+			c.base + "/embed.js", c.base + "/favicon.ico", c.base + staticPrefix + "none.js", c.base + "/page/3", c.below + "/pages/3",
+			form + "/results", form + "/results?part=summary",
+		} {
 			b.get(path)
 		}
 		b.postForm(form, url.Values{"vote": {"yes"}})

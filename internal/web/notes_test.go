@@ -77,25 +77,6 @@ func TestFormsOpenAndClose(t *testing.T) {
 	carol.send(own+"/change", with(carol.get(own+"/change").values(), "a", "mended")).want(http.StatusOK, "mended")
 }
 
-func TestFullForm(t *testing.T) {
-	const form = "/page/1/form/f"
-	e := newEnv(t, page1("edit: [carol]\n", "form: f\nlimit: 1\nfields:\n  - {id: a, type: textfield, label: The question}\n"))
-	b := e.signedIn(t, "alice")
-	open := b.get(form)
-	open.want(http.StatusOK, "The question")
-	e.submit(t, "bob", 1, "f", "a", "first")
-	for _, path := range []string{form, "/page/1"} {
-		p := b.get(path)
-		p.want(http.StatusOK, "This form is full")
-		p.wantNoHTML("The question")
-	}
-	refused := b.send(form, with(open.values(), "a", "second"))
-	refused.want(http.StatusUnprocessableEntity, "This form is full")
-	if got := refused.values().Get("a"); got != "second" {
-		t.Errorf("what was typed is %q", got)
-	}
-}
-
 // Editors of a page see what is wrong with it, also while an earlier definition is in
 // force. Nobody else does.
 func TestEditorsSeeBrokenEdits(t *testing.T) {

