@@ -22,7 +22,7 @@ type OwnSubmission struct {
 // store.MaxLatest submissions, and leaves out forms that have become anonymous.
 // The list is what Pages has returned for the same caller, or a part of it.
 func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, limit int) ([]OwnSubmission, error) {
-	found, err := s.opts.Store.Latest(ctx, who.Name, store.MaxLatest)
+	found, err := s.opts.Store.Latest(ctx, who.Name)
 	if err != nil {
 		return nil, Explain(err)
 	}

@@ -74,11 +74,11 @@ type Store interface {
 	// Errors: these, ErrUnavailable.
 	Refusal(ctx context.Context, n New) error
 
-	// Latest returns a user's latest submissions to all forms: those with the
-	// highest ids, the highest first, at most limit and at most MaxLatest. There
-	// are none of a user named "". They come without Entries, Files, Changed and Changer.
+	// Latest returns a user's latest submissions to all forms: the MaxLatest with
+	// the highest ids, the highest first. There are none of a user named "". They
+	// come without Entries, Files, Changed and Changer.
 	// Errors: ErrUnavailable.
-	Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error)
+	Latest(ctx context.Context, username string) ([]forms.Submission, error)
 
 	// Update replaces the entries and files of a submission, and who changed it and
 	// when, by what merge returns for it; no other call changes the submission in
@@ -124,7 +124,8 @@ type Files interface {
 	// StageFile stores what r delivers under a new id. The content belongs to
 	// no submission until Create or Update names its id, and can't be opened
 	// before. When it is not named, it is removed at the next start, or an hour
-	// after ctx has ended. When StageFile fails, nothing stays.
+	// after ctx has ended. When StageFile fails, nothing stays, or if the engine
+	// can't be reached, nothing for longer than an hour.
 	// Of StoredFile it returns ID, Size and SHA256; an id is never given
 	// twice. Errors: r's as they are, ErrFull, ErrUnavailable.
 	StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error)
@@ -150,7 +151,7 @@ type Key struct {
 	ID     int64
 }
 
-// MaxLatest bounds the answer of Latest.
+// MaxLatest bounds the answer of Latest. Its statements have this number, too.
 const MaxLatest = 200
 
 // MaxLimit is the highest Limit of New. It bounds how many rows are counted.

@@ -77,11 +77,11 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 }
 
 // Latest implements store.Store.
-func (s *Store) Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error) {
+func (s *Store) Latest(ctx context.Context, username string) ([]forms.Submission, error) {
 	if err := s.ask(ctx, "latest"); err != nil {
 		return nil, err
 	}
-	return s.Store.Latest(ctx, username, limit)
+	return s.Store.Latest(ctx, username)
 }
 
 // Update implements store.Store.

@@ -12,15 +12,11 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// ReadChunk copies the data of a chunk to buf and returns its length. The error
-// is ErrNotFound if the chunk is not there.
-type ReadChunk func(ctx context.Context, id, number int64, buf []byte) (int, error)
-
 // chunkReader is an io.ReaderAt of a file. It holds one chunk in memory, and
 // nothing of the engine.
 type chunkReader struct {
 	ctx    context.Context //nolint:containedctx // io.ReaderAt has no room for it
-	read   ReadChunk
+	db     Querier
 	file   forms.StoredFile
 	buf    *buffer // nil until the first read, and after Close
 	number int64   // of the chunk in buf; -1 if there is none
@@ -29,8 +25,8 @@ type chunkReader struct {
 }
 
 // OpenContent returns a reader of a file, which calls done when it is closed.
-func OpenContent(ctx context.Context, f forms.StoredFile, read ReadChunk, done func()) io.ReadSeekCloser {
-	r := &chunkReader{ctx: ctx, read: read, file: f, done: done}
+func OpenContent(ctx context.Context, f forms.StoredFile, db Querier, done func()) io.ReadSeekCloser {
+	r := &chunkReader{ctx: ctx, db: db, file: f, done: done}
 	return struct {
 		*io.SectionReader
 		io.Closer
@@ -47,7 +43,7 @@ func (c *Files) OpenFile(ctx context.Context, key store.Key, id int64) (io.ReadS
 	sub, err := c.engine.Get(ctx, key)
 	i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.ID == id })
 	if err == nil && i >= 0 {
-		return OpenContent(ctx, sub.Files[i], c.engine.ReadChunk, func() { c.endRead(id) }), nil
+		return OpenContent(ctx, sub.Files[i], c.engine, func() { c.endRead(id) }), nil
 	}
 	c.endRead(id)
 	return nil, cmp.Or(err, store.ErrNotFound)
@@ -91,9 +87,10 @@ func (r *chunkReader) chunk(number int64) ([]byte, error) {
 		return r.buf[:length], nil
 	}
 	r.number = -1
-	n, err := r.read(r.ctx, r.file.ID, number, r.buf[:])
+	data := r.buf[:]
+	err := queryRow(r.ctx, r.db, []any{&data}, sqlChunk, r.file.ID, number)
 	if err == nil {
-		err = r.check(number, r.buf[:n], length)
+		err = r.check(number, data, length)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read chunk %d of a file: %w", number, err)

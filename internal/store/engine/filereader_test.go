@@ -11,19 +11,24 @@ import (
 )
 
 // storeChunks returns the chunks of a content as Stage makes them.
-func storeChunks(id int64, data []byte) (chunks [][]byte) {
+func storeChunks(id int64, data []byte) (stored chunks) {
 	for number := int64(0); len(data) > 0; number++ {
 		n := min(ChunkBytes, len(data))
-		chunks = append(chunks, appendSum(bytes.Clone(data[:n]), id, number))
+		stored = append(stored, appendSum(bytes.Clone(data[:n]), id, number))
 		data = data[n:]
 	}
-	return chunks
+	return stored
 }
 
-func openStored(id int64, size int, chunks [][]byte) io.ReadSeekCloser {
-	return OpenContent(context.Background(), forms.StoredFile{ID: id, Size: int64(size)}, func(_ context.Context, _, number int64, buf []byte) (int, error) {
-		return copy(buf, chunks[number]), nil
-	}, func() {})
+// chunks implements Querier for one file.
+type chunks [][]byte
+
+func (c chunks) Query(_ context.Context, read func(Next), _ string, args ...any) error {
+	read(func(to ...any) bool {
+		*to[0].(*[]byte) = append((*to[0].(*[]byte))[:0], c[args[1].(int64)]...)
+		return true
+	})
+	return nil
 }
 
 // readPart reads the bytes from one offset to another.
@@ -39,21 +44,21 @@ func readPart(t *testing.T, r io.ReadSeeker, from, to int) ([]byte, error) {
 // other chunks are.
 func TestDamagedChunk(t *testing.T) {
 	const id, damaged = 7, 1
-	for name, damage := range map[string]func(chunks [][]byte){
-		"first bit":    func(chunks [][]byte) { chunks[damaged][0] ^= 1 },
-		"last bit":     func(chunks [][]byte) { chunks[damaged][ChunkBytes-1] ^= 0x80 },
-		"checksum":     func(chunks [][]byte) { chunks[damaged][ChunkBytes] ^= 1 },
-		"zeros":        func(chunks [][]byte) { clear(chunks[damaged]) },
-		"too short":    func(chunks [][]byte) { chunks[damaged] = chunks[damaged][1:] },
-		"another one":  func(chunks [][]byte) { chunks[damaged] = chunks[2] },
-		"another file": func(chunks [][]byte) { chunks[damaged] = storeChunks(id+1, make([]byte, 2*ChunkBytes))[damaged] },
+	for name, damage := range map[string]func(c chunks){
+		"first bit":    func(c chunks) { c[damaged][0] ^= 1 },
+		"last bit":     func(c chunks) { c[damaged][ChunkBytes-1] ^= 0x80 },
+		"checksum":     func(c chunks) { c[damaged][ChunkBytes] ^= 1 },
+		"zeros":        func(c chunks) { clear(c[damaged]) },
+		"too short":    func(c chunks) { c[damaged] = c[damaged][1:] },
+		"another one":  func(c chunks) { c[damaged] = c[2] },
+		"another file": func(c chunks) { c[damaged] = storeChunks(id+1, make([]byte, 2*ChunkBytes))[damaged] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			const size = 3*ChunkBytes + 5
 			data := bytes.Repeat([]byte("0123456789abcdef_"), size/17+1)[:size]
-			chunks := storeChunks(id, data)
-			damage(chunks)
-			r := openStored(id, size, chunks)
+			stored := storeChunks(id, data)
+			damage(stored)
+			r := OpenContent(context.Background(), forms.StoredFile{ID: id, Size: size}, stored, func() {})
 			for range 2 { // also after it was read once
 				for _, part := range [][2]int{{0, size}, {ChunkBytes, ChunkBytes + 1}, {ChunkBytes + 100, size}, {2*ChunkBytes - 1, 2 * ChunkBytes}} {
 					got, err := readPart(t, r, part[0], part[1])

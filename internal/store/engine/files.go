@@ -30,47 +30,53 @@ const (
 	// sweepEvery is how often to look for such files.
 	sweepEvery = time.Minute
 
-	// RemoveChunks is how many chunks RemoveSome removes. It is more than the
+	// touchEvery is how often to touch the files of uploads that go on. Each change leaves a dead row on PostgreSQL.
+	touchEvery = time.Minute
+
+	// removeChunks is how many chunks are removed at once. It is more than the
 	// one that is staged meanwhile: see maxMarked.
-	RemoveChunks = 4
+	removeChunks = 4
 
 	// maxMarked is how many chunks (64 MiB) may be marked before uploads have
-	// to remove some of them: for each chunk that is staged, RemoveChunks are
+	// to remove some of them: for each chunk that is staged, removeChunks are
 	// removed. So uploads that are refused can't fill the disk.
 	maxMarked = 64 << 20 / ChunkBytes
+
+	// freeChunks is after how many removed chunks (16 MiB) FreeRoom is called.
+	freeChunks = 256
 )
 
-// FileEngine stores files in chunks. Each method is a short transaction of its
-// own. The data of a chunk ends with its checksum, of which an engine knows
-// nothing.
-//
-// A file that belongs to no submission is staged, or it is marked for removal.
-// What is marked gets no further chunk, and can't be named by a submission.
+// The statements of files. A file that belongs to no submission is staged, or it is marked for removal. What is marked
+// gets no further chunk, and can't be named by a submission. The data of a chunk ends with its checksum.
+const (
+	sqlStageFile = `INSERT INTO staged_files (id, touched, removed) VALUES ($1, {touched}, false) ON CONFLICT DO NOTHING`
+	// sqlStageChunk replaces a chunk that was stored before the connection was lost.
+	sqlStageChunk = `INSERT INTO file_chunks (file, number, data)
+		SELECT id, $2, $3 FROM staged_files WHERE id = $1 AND NOT removed{locked}
+		ON CONFLICT (file, number) DO UPDATE SET data = excluded.data`
+	sqlChunk       = `SELECT data FROM file_chunks WHERE file = $1 AND number = $2`
+	sqlMarkRemoved = `UPDATE staged_files SET removed = true WHERE id = $1`
+	sqlTouch       = `UPDATE staged_files SET touched = {touched} WHERE {stale} AND NOT removed AND id {in}$2{end}`
+	sqlMarkStale   = `UPDATE staged_files SET removed = true WHERE {stale} AND NOT removed`
+
+	// sqlNextRemoved returns a marked file that is not among $2, if more than $1 chunks are marked. It counts no
+	// more than these. $1 = 0 also finds a file without chunks.
+	sqlNextRemoved = `SELECT id FROM staged_files WHERE removed AND NOT id {in}$2{end} AND ($1 = 0 OR $1 < (SELECT count(*) FROM
+		(SELECT 1 FROM staged_files m {join} file_chunks ON file = m.id WHERE m.removed LIMIT $1 + 1) AS n)) LIMIT 1`
+	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = $1
+		AND number IN (SELECT number FROM file_chunks WHERE file = $1 ORDER BY number LIMIT $2)`
+	sqlRemoveFile = `DELETE FROM staged_files WHERE id = $1 AND removed AND NOT EXISTS (SELECT 1 FROM file_chunks WHERE file = $1)`
+)
+
+// FileEngine is an engine that stores files.
 type FileEngine interface {
+	Database
 	// Get is that of store.Store.
 	Get(ctx context.Context, key store.Key) (forms.Submission, error)
-
-	// StageChunk adds a chunk to a file. Number 0 begins the file; further ones
-	// return ErrNoFile if it is not staged any more. An empty file has one call
-	// with number 0 and no data.
-	StageChunk(ctx context.Context, id, number int64, data []byte) error
-
-	// ReadChunk is a ReadChunk.
-	ReadChunk(ctx context.Context, id, number int64, buf []byte) (int, error)
-
-	// MarkRemoved marks a file for removal if it is staged.
-	MarkRemoved(ctx context.Context, id int64) error
-
-	// Touch tells that the uploads of staged files go on.
-	Touch(ctx context.Context, ids []int64) error
-
-	// MarkStale marks staged files without a new chunk or a Touch for that long.
-	MarkStale(ctx context.Context, age time.Duration) error
-
-	// RemoveSome removes RemoveChunks chunks of a marked file that is not among
-	// those being read, if more than that many chunks are marked. It returns
-	// false when there is nothing to remove.
-	RemoveSome(ctx context.Context, moreThan int, reading []int64) (more bool, err error)
+	// CheckRoom returns ErrFull while the rest of the disk is left to submissions without files.
+	CheckRoom(ctx context.Context) error
+	// FreeRoom makes the room of removed chunks free for new ones.
+	FreeRoom(ctx context.Context)
 }
 
 // Files implements store.Files on an engine. It splits files into chunks, writes
@@ -83,19 +89,19 @@ type Files struct {
 	stop    context.CancelFunc // set by StartSweeping
 	stopped chan struct{}
 
-	mu       sync.Mutex
-	unmarked map[int64]bool            // files to be marked for removal, which has failed so far
-	staged   map[int64]context.Context // files whose request may go on, with its context
-	readers  map[int64]int             // how many readers a file has
-	skipped  bool                      // a sweep may have left out files with readers
+	removed int64 // chunks since FreeRoom was called; used by whoever has the turn
+
+	mu      sync.Mutex
+	uploads map[int64]context.Context // files whose request may go on, with its context
+	readers map[int64]int             // how many readers a file has
+	skipped bool                      // a sweep may have left out files with readers
 }
 
 // NewFiles returns the files of an engine. StartSweeping begins to remove files.
 func NewFiles(engine FileEngine, log *slog.Logger) *Files {
 	return &Files{
 		engine: engine, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		stopped:  make(chan struct{}),
-		unmarked: map[int64]bool{}, staged: map[int64]context.Context{}, readers: map[int64]int{},
+		stopped: make(chan struct{}), uploads: map[int64]context.Context{}, readers: map[int64]int{},
 	}
 }
 
@@ -130,64 +136,72 @@ func newID() int64 {
 // StageFile implements store.Files.
 func (c *Files) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error) {
 	f := forms.StoredFile{ID: newID()}
+	c.mu.Lock()
+	c.uploads[f.ID] = ctx
+	c.mu.Unlock()
 	buf := buffers.Get().(*buffer)
 	defer buffers.Put(buf)
 	hash := sha256.New()
 	for number := int64(0); ; number++ {
-		n, readErr := io.ReadFull(r, buf[:ChunkBytes])
-		ended := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF)
-		if readErr != nil && !ended {
-			c.abandon(ctx, f.ID, number)
-			return forms.StoredFile{}, readErr
+		n, err := io.ReadFull(r, buf[:ChunkBytes])
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if ended {
+			err = nil
 		}
-		if n > 0 || number == 0 {
-			var data []byte // an empty file has no checksum
-			if n > 0 {
-				data = appendSum(buf[:n], f.ID, number)
-			}
-			err := c.inTurn(ctx, func() error {
-				if _, err := c.engine.RemoveSome(ctx, maxMarked, c.beingRead()); err != nil {
-					return err
-				}
-				return c.engine.StageChunk(ctx, f.ID, number, data)
-			})
-			if err != nil {
-				c.abandon(ctx, f.ID, number+1)
-				return forms.StoredFile{}, fmt.Errorf("stage a file: %w", err)
-			}
+		if err == nil && (n > 0 || number == 0) {
 			hash.Write(buf[:n]) // never fails
 			f.Size += int64(n)
+			err = Wrap(c.stageChunk(ctx, f.ID, number, buf[:n]), "stage a file")
+		}
+		if err != nil {
+			c.abandon(ctx, f.ID)
+			return forms.StoredFile{}, err
 		}
 		if ended {
 			f.SHA256 = hex.EncodeToString(hash.Sum(nil))
-			c.mu.Lock()
-			c.staged[f.ID] = ctx
-			c.mu.Unlock()
 			return f, nil
 		}
 	}
 }
 
-// abandon removes what was staged, if anything was.
-func (c *Files) abandon(ctx context.Context, id, chunks int64) {
-	if chunks == 0 {
-		return
-	}
-	if err := c.engine.MarkRemoved(context.WithoutCancel(ctx), id); err != nil {
-		c.mu.Lock()
-		c.unmarked[id] = true
-		c.mu.Unlock()
-	}
-	c.SweepSoon()
+// stageChunk adds a chunk to a file. Number 0 begins the file. An empty file has no data and no checksum.
+func (c *Files) stageChunk(ctx context.Context, id, number int64, data []byte) error {
+	chunk := Statement{sqlStageChunk, []any{id, number, appendSum(data, id, number)}}
+	return c.inTurn(ctx, func() error {
+		if _, err := c.removeSome(ctx, maxMarked); err != nil {
+			return err
+		}
+		if err := c.engine.CheckRoom(ctx); err != nil {
+			return err
+		}
+		begin := Statement{sqlStageFile, []any{id}}
+		switch {
+		case len(data) == 0:
+			return c.engine.Transact(ctx, begin)
+		case number == 0:
+			return c.engine.Transact(ctx, begin, chunk)
+		}
+		stored, err := c.engine.Exec(ctx, chunk.SQL, chunk.Args...)
+		if err == nil && stored == 0 {
+			err = store.ErrNoFile
+		}
+		return err
+	})
+}
+
+// abandon removes what was staged. If that fails, it is removed when it is stale.
+func (c *Files) abandon(ctx context.Context, id int64) {
+	c.mu.Lock()
+	delete(c.uploads, id)
+	c.mu.Unlock()
+	_ = c.DropFile(context.WithoutCancel(ctx), id)
 }
 
 // DropFile implements store.Files.
 func (c *Files) DropFile(ctx context.Context, id int64) error {
-	if err := c.engine.MarkRemoved(ctx, id); err != nil {
-		return fmt.Errorf("drop a file: %w", err)
-	}
+	_, err := c.engine.Exec(ctx, sqlMarkRemoved, id)
 	c.SweepSoon()
-	return nil
+	return Wrap(err, "drop a file")
 }
 
 // inTurn writes or removes chunks. Only one caller does so at a time, so that

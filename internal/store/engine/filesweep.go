@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/formulary/formulary/internal/store"
 )
 
 // StartSweeping begins to remove files that belong to no submission.
@@ -48,20 +51,17 @@ func (c *Files) StopSweeping() {
 
 // sweep marks what is stale, and removes all that is marked.
 func (c *Files) sweep(ctx context.Context) error {
-	if err := c.markAbandoned(ctx); err != nil {
-		return err
-	}
 	if ids := c.running(); len(ids) > 0 {
-		if err := c.engine.Touch(ctx, ids); err != nil {
+		if _, err := c.engine.Exec(ctx, sqlTouch, touchEvery.Milliseconds(), ids); err != nil {
 			return err
 		}
 	}
-	if err := c.engine.MarkStale(ctx, stagedFor); err != nil {
+	if _, err := c.engine.Exec(ctx, sqlMarkStale, stagedFor.Milliseconds()); err != nil {
 		return err
 	}
 	for more := true; more; {
 		err := c.inTurn(ctx, func() (err error) {
-			more, err = c.engine.RemoveSome(ctx, 0, c.beingRead())
+			more, err = c.removeSome(ctx, 0)
 			return err
 		})
 		if err != nil {
@@ -71,13 +71,36 @@ func (c *Files) sweep(ctx context.Context) error {
 	return nil
 }
 
-// running returns the staged files whose request has not ended: it may send
-// further files for longer than a file may stay without a chunk.
+// removeSome removes some chunks of a marked file that is not being read, if more than so many chunks are marked. It
+// returns false when there is nothing to remove. Several replicas may remove the same file: its row stays until all of
+// its chunks are gone.
+func (c *Files) removeSome(ctx context.Context, moreThan int64) (more bool, err error) {
+	var id int64
+	err = queryRow(ctx, c.engine, []any{&id}, sqlNextRemoved, moreThan, c.beingRead())
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	n, err := c.engine.Exec(ctx, sqlRemoveChunks, id, int64(removeChunks))
+	if err == nil && n < removeChunks {
+		_, err = c.engine.Exec(ctx, sqlRemoveFile, id)
+	}
+	if c.removed += n; c.removed >= freeChunks {
+		c.removed = 0
+		c.engine.FreeRoom(ctx)
+	}
+	return true, err
+}
+
+// running returns the files of uploads that have not ended, and of requests that go on: these may send further files
+// for longer than a file may stay without a chunk.
 func (c *Files) running() []int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.staged, func(_ int64, upload context.Context) bool { return upload.Err() != nil })
-	return slices.Collect(maps.Keys(c.staged))
+	maps.DeleteFunc(c.uploads, func(_ int64, upload context.Context) bool { return upload.Err() != nil })
+	return slices.Collect(maps.Keys(c.uploads))
 }
 
 // beingRead returns the files that must not be removed yet.
@@ -85,22 +108,5 @@ func (c *Files) beingRead() []int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.skipped = c.skipped || len(c.readers) > 0
-	return slices.Collect(maps.Keys(c.readers))
-}
-
-// markAbandoned marks what could not be marked when it was abandoned, because
-// the disk was full, say.
-func (c *Files) markAbandoned(ctx context.Context) error {
-	c.mu.Lock()
-	ids := slices.Collect(maps.Keys(c.unmarked))
-	c.mu.Unlock()
-	for _, id := range ids {
-		if err := c.engine.MarkRemoved(ctx, id); err != nil {
-			return err
-		}
-		c.mu.Lock()
-		delete(c.unmarked, id)
-		c.mu.Unlock()
-	}
-	return nil
+	return slices.AppendSeq([]int64{}, maps.Keys(c.readers)) // not nil, which is NULL
 }

@@ -1,5 +1,6 @@
 // Package engine holds what both storage engines share: the queue that batches
-// writes, the reader of lists, files in chunks, pings and schema versions.
+// writes, the reader of lists, files in chunks, pings and schema versions, and the
+// whole of sessions, settings and events.
 package engine
 
 import (

@@ -47,14 +47,6 @@ func Merge(before forms.Submission, merge func(forms.Submission) (store.Change, 
 	return after, events, err
 }
 
-// TimeOrZero returns a time that is stored in milliseconds since 1970, or as 0 if there is none.
-func TimeOrZero(milliseconds int64) time.Time {
-	if milliseconds == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(milliseconds).UTC()
-}
-
 // Wrap adds to an error what was being done. It returns nil if there is none.
 func Wrap(err error, format string, args ...any) error {
 	if err == nil {

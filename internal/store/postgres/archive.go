@@ -46,17 +46,8 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 		if event == nil {
 			return nil
 		}
-		rows, _ := tx.Query(ctx, sqlAllEvents) // the rows have its error
-		for rows.Next() && visitErr == nil {
-			e, err := readEvent(rows)
-			if err != nil {
-				rows.Close()
-				return err
-			}
-			visitErr = event(e)
-		}
-		rows.Close()
-		return cmp.Or(visitErr, rows.Err())
+		err := querier{tx.Conn()}.Query(ctx, func(next engine.Next) { visitErr = engine.VisitEvents(next, event) }, engine.SQLAllEvents)
+		return cmp.Or(visitErr, err)
 	})
 	if visitErr != nil {
 		return visitErr
@@ -67,13 +58,12 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 // fetch returns the next rows of a dump.
 func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
 	rows, _ := tx.Query(ctx, fmt.Sprintf(`FETCH %d FROM dump`, fetchRows)) // the rows have its error
-	readChunk := func(ctx context.Context, id, number int64, buf []byte) (int, error) {
-		return copyChunk(ctx, tx, id, number, buf)
-	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
 		var r store.Record
 		err := readSubmission(row, &r.Submission, &r.PageID, &r.FormID, &r.ID, &r.SubmitterKey, &r.Key, &r.Body)
-		r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, readChunk, func() {}) }
+		r.Open = func(f forms.StoredFile) io.ReadCloser {
+			return engine.OpenContent(ctx, f, querier{tx.Conn()}, func() {})
+		}
 		return r, err
 	})
 }
@@ -147,7 +137,7 @@ func (s *Store) Count(ctx context.Context) (count int64, err error) {
 
 // LastID implements store.Archive.
 func (s *Store) LastID(ctx context.Context) (last int64, err error) {
-	err = s.queryRow(ctx, sqlLastID, nil, &last)
+	err = database{s}.Query(ctx, func(next engine.Next) { next(&last) }, sqlLastID)
 	return last, engine.Wrap(err, "read the last id")
 }
 
@@ -167,19 +157,4 @@ func (s *Store) Advance(ctx context.Context, to int64) error {
 		return conn.SendBatch(ctx, batch).Close()
 	})
 	return engine.Wrap(err, "advance the sequence")
-}
-
-// Claim implements store.Settings.
-func (s *Store) Claim(ctx context.Context, name, value string) (current string, err error) {
-	err = s.queryRow(ctx, sqlClaim, []any{name, value}, &current)
-	return current, engine.Wrap(err, "claim setting %q", name)
-}
-
-// Setting implements store.Settings.
-func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
-	err = s.queryRow(ctx, sqlSetting, []any{name}, &value)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	return value, engine.Wrap(err, "read setting %q", name)
 }

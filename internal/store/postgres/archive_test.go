@@ -10,7 +10,7 @@ import (
 
 // TestLongDumpIsOneSnapshot: all parts of a dump are of one snapshot.
 func TestLongDumpIsOneSnapshot(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	const count = 2*fetchRows + fetchRows/2
 	insertRows(t, url, 1, count, `{}`)
@@ -31,7 +31,7 @@ func TestLongDumpIsOneSnapshot(t *testing.T) {
 
 // TestLoadErrorHidesTheKey: the submitter's key must not appear in an error.
 func TestLoadErrorHidesTheKey(t *testing.T) {
-	s := openStore(t, database(t))
+	s := openStore(t, newDatabase(t))
 	mustCreate(t, s, withSubmitterKey(sample("x"), "secret key"))
 	err := s.Load(ctx, []store.Record{{
 		Submission: forms.Submission{ID: 9, PageID: 1, FormID: "form", Entries: forms.EncodeEntries(nil, nil)}, SubmitterKey: "secret key",

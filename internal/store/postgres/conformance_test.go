@@ -13,7 +13,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, dir string) store.Engine {
 		url, known := urls.Load(dir)
 		if !known {
-			url = database(t)
+			url = newDatabase(t)
 			urls.Store(dir, url)
 		}
 		s, err := Open(ctx, Options{URL: url.(string)})

@@ -52,23 +52,6 @@ func (s *Store) do(ctx context.Context, try attempt) error {
 	}
 }
 
-// exec runs one statement, and returns how many rows it has changed.
-func (s *Store) exec(ctx context.Context, sql string, args ...any) (changed int64, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		tag, err := conn.Exec(ctx, sql, args...)
-		changed = tag.RowsAffected()
-		return err
-	})
-	return changed, err
-}
-
-// queryRow reads the first row of a statement. No row is pgx.ErrNoRows.
-func (s *Store) queryRow(ctx context.Context, sql string, args []any, values ...any) error {
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sql, args...).Scan(values...)
-	})
-}
-
 func (s *Store) tryOnce(ctx context.Context, try attempt) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {

@@ -52,7 +52,7 @@ func settleAll(t *testing.T, s *Store, lease store.Lease) {
 
 // A queue that is empty for others is kept while a transaction that adds to it is open.
 func TestSettleDuringCreate(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	mustCreate(t, s, told("first"))
 	lease, _ := leaseAll(t, s)
@@ -77,7 +77,7 @@ func TestSettleDuringCreate(t *testing.T) {
 // Servers of before queues had rows write events without them, and remove rows of queues
 // that are not empty.
 func TestEventsWithoutQueue(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	mustCreate(t, s, told("old"))
 	s.Close()
@@ -99,7 +99,7 @@ func TestEventsWithoutQueue(t *testing.T) {
 
 // Failed events are queued again by statements of a bounded size, however many there are.
 func TestRetryInParts(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	failed := make([]store.Event, 2500)
 	for i := range failed {

@@ -53,7 +53,7 @@ func checkFile(t *testing.T, s *Store, sub forms.Submission) {
 // TestReplicasShareFiles: what one replica has staged, another names, reads and
 // removes.
 func TestReplicasShareFiles(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	r := [2]*Store{openStore(t, url), openStore(t, url)}
 	sub := mustCreate(t, r[1], withFile(sample("x"), mustStage(t, r[0], 2*engine.ChunkBytes+1)))
 	checkFile(t, r[0], sub)
@@ -68,7 +68,7 @@ func TestReplicasShareFiles(t *testing.T) {
 // removed by whichever replica looks first. One that goes on is not, nor one
 // that a replica has just begun when another starts.
 func TestStaleUploadsAreRemoved(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	stale := mustStage(t, s, 20*engine.ChunkBytes) // more than are removed at once
 	exec(t, url, `UPDATE staged_files SET touched = touched - interval '3601 seconds'`)
@@ -85,23 +85,20 @@ func TestStaleUploadsAreRemoved(t *testing.T) {
 	}
 }
 
-// TestEachChunkKeepsAnUpload: the time of the last chunk counts, not that of
-// the first.
-func TestEachChunkKeepsAnUpload(t *testing.T) {
-	url := database(t)
+// TestUploadThatGoesOnIsKept: the time of the first chunk does not count.
+func TestUploadThatGoesOnIsKept(t *testing.T) {
+	url := newDatabase(t)
 	s := openStore(t, url)
-	old := readerFunc(func([]byte) (int, error) {
-		exec(t, url, `UPDATE staged_files SET touched = touched - interval '3601 seconds'`)
-		return 0, io.EOF
-	})
 	sweep := readerFunc(func([]byte) (int, error) {
-		if err := (fileEngine{s}).MarkStale(ctx, 3600e9); err != nil {
-			t.Error(err)
-		}
+		exec(t, url, `UPDATE staged_files SET touched = touched - interval '3601 seconds'`)
+		s.SweepSoon()
+		testkit.Eventually(t, "the file is touched", func() bool {
+			return queryText(t, url, `SELECT count(*)::text FROM staged_files WHERE touched > now() - interval '1 minute'`) == "1"
+		})
 		return 0, io.EOF
 	})
 	chunk := make([]byte, engine.ChunkBytes)
-	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), old, bytes.NewReader(chunk), sweep, bytes.NewReader(chunk)))
+	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), sweep, bytes.NewReader(chunk)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +112,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // TestUploadsWhileConnectionsAreCut: chunks and creates that are retried are
 // stored once.
 func TestUploadsWhileConnectionsAreCut(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	cut := readerFunc(func([]byte) (int, error) {
 		exec(t, url, terminateOthers)
@@ -129,17 +126,4 @@ func TestUploadsWhileConnectionsAreCut(t *testing.T) {
 	exec(t, url, terminateOthers)
 	checkFile(t, s, mustCreate(t, s, withFile(sample("x"), f)))
 	contentsLeft(t, url, "1 0")
-}
-
-// TestChunkIsStoredOnce: when the connection was lost after a chunk was stored, the
-// retry finds it.
-func TestChunkIsStoredOnce(t *testing.T) {
-	url := database(t)
-	s := fileEngine{openStore(t, url)}
-	for range 2 {
-		if err := s.StageChunk(ctx, 7, 0, []byte("x")); err != nil {
-			t.Error(err)
-		}
-	}
-	contentsLeft(t, url, "1 1")
 }

@@ -36,7 +36,7 @@ func TestPartsOfListsAreSmall(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url := database(t)
+			url := newDatabase(t)
 			s := openStore(t, url)
 			count := fill(t, url)
 			q, next := store.Query{PageID: 1, FormID: "form"}, int64(0)
@@ -67,7 +67,7 @@ func TestPartsOfListsAreSmall(t *testing.T) {
 
 // TestShortListIsOneRead: a short list needs no second query to find its end.
 func TestShortListIsOneRead(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	insertRows(t, url, 1, engine.FirstRows-1, encoded(100))
 	c := engine.Rows{Limit: engine.FirstRows}
@@ -81,7 +81,7 @@ func TestShortListIsOneRead(t *testing.T) {
 // TestRowsByIDAreReadTogether: a page of a sorted list takes a few statements, not one
 // for each row.
 func TestRowsByIDAreReadTogether(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openSingle(t, url)
 	insertRows(t, url, 1, store.MaxIDs, encoded(500))
 	ids := make([]int64, store.MaxIDs)
@@ -94,7 +94,8 @@ func TestRowsByIDAreReadTogether(t *testing.T) {
 	}
 	var statements int
 	const executed = `SELECT custom_plans + generic_plans FROM pg_prepared_statements WHERE statement = $1`
-	if err := s.queryRow(ctx, executed, []any{listStatements[engine.KindOf(q)]}, &statements); err != nil {
+	read := func(next engine.Next) { next(&statements) }
+	if err := (database{s}).Query(ctx, read, executed, listStatements[engine.KindOf(q)]); err != nil {
 		t.Fatal(err)
 	}
 	if rows != len(ids) || statements > 4 {

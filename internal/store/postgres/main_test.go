@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func database(t *testing.T) string {
+func newDatabase(t *testing.T) string {
 	t.Helper()
 	return pgtest.Shared(t).Database(t)
 }

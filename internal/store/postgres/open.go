@@ -90,7 +90,6 @@ type Store struct {
 
 	pool             *pgxpool.Pool
 	writer           *writer
-	removed          atomic.Int64 // chunks since the last VACUUM
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()
@@ -116,13 +115,10 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
 	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
-	s.Common = engine.Common{
-		Exec: s.exec, DeleteExpired: sqlDeleteExpired, RetryFailed: sqlRetryFailed, Discard: sqlDiscard, RetryDelayed: sqlRetryDelayed,
-		AdoptEvents: sqlAdoptEvents, RemoveFailed: sqlRemoveFailed,
-	}
+	s.Common = engine.Common{Database: database{s}, SQLLatest: sqlLatest}
 	s.writer = startWriter(s, workers)
 	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return s.do(ctx, ping) })
-	s.Files = engine.NewFiles(fileEngine{s}, options.Log)
+	s.Files = engine.NewFiles(database{s}, options.Log)
 	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)

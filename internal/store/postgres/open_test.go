@@ -40,7 +40,7 @@ func queryText(t *testing.T, url, sql string) (text string) {
 }
 
 func TestManyCreateTheSchemaAtOnce(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	stores := make([]*Store, 3)
 	storetest.NoErrors(t, "open", storetest.Parallel(len(stores), func(i int) (err error) {
 		stores[i], err = Open(ctx, Options{URL: url})
@@ -54,13 +54,13 @@ func TestManyCreateTheSchemaAtOnce(t *testing.T) {
 }
 
 func TestOtherSchemaIsRefused(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	openStore(t, url).Close()
 	exec(t, url, `UPDATE formulary_schema SET version_id = 99`)
 	for _, mustExist := range []bool{false, true} {
-		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 4")
+		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 5")
 	}
-	exec(t, url, `UPDATE formulary_schema SET version_id = 4`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 5`)
 	openStore(t, url)
 }
 
@@ -84,7 +84,7 @@ func TestDamagedSchemaIsRefused(t *testing.T) {
 		{`DROP INDEX submissions_by_submitter`, "submissions_by_submitter", true},
 		{`ALTER TABLE settings DROP CONSTRAINT settings_pkey`, "settings_pkey", true},
 	} {
-		url := database(t)
+		url := newDatabase(t)
 		openStore(t, url).Close()
 		exec(t, url, c.sql)
 		because := "it is damaged: its schema lacks " + c.lacks + ": restore a backup"
@@ -101,7 +101,7 @@ func TestDamagedSchemaIsRefused(t *testing.T) {
 
 // TestSchemaNames: what the check of a schema asks for is what the migrations make.
 func TestSchemaNames(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	openStore(t, url)
 	var found []string
 	query(t, url, func(conn *pgx.Conn) (err error) {
@@ -114,7 +114,7 @@ func TestSchemaNames(t *testing.T) {
 
 // A database that an earlier version has made keeps what is in it.
 func TestOlderSchemaIsMigrated(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	old := mustCreate(t, s, sample("old"))
 	s.Close()
@@ -128,11 +128,11 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		}
 		s.Close()
 	}
-	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "4")
+	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "5")
 }
 
 func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	exec(t, url, `CREATE TABLE submissions (theirs text)`)
 	exec(t, url, `INSERT INTO submissions VALUES ('precious')`)
 	mustRefuse(t, Options{URL: url}, `"submissions" already exists`)
@@ -140,7 +140,7 @@ func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {
 }
 
 func TestEncodingIsChecked(t *testing.T) {
-	admin := database(t)
+	admin := newDatabase(t)
 	exec(t, admin, `CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`)
 	u, err := url.Parse(admin)
 	if err != nil {
@@ -166,7 +166,7 @@ func with(t *testing.T, address string, params ...string) string {
 }
 
 func TestConnectionsAreSetUp(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`)
 	defaults := map[string]string{
 		"statement_timeout": "3s", "lock_timeout": "3s", "idle_in_transaction_session_timeout": "30s",
@@ -331,7 +331,7 @@ func TestDemoted(t *testing.T) {
 }
 
 func TestCloseReleasesEverything(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	openStore(t, url).Close() // start the goroutines that exist once per process
 	goroutines := runtime.NumGoroutine()
 	for range 3 {
@@ -349,7 +349,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 
 // TestMustExist: with MustExist, Open creates no tables.
 func TestMustExist(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s, err := Open(ctx, Options{URL: url, MustExist: true})
 	if err == nil || !strings.Contains(err.Error(), "there is no store") {
 		t.Fatalf("open: %v, %v", s, err)

@@ -108,7 +108,7 @@ func cutAgain(t *testing.T, url string, times, after int, done func() int) {
 }
 
 func TestConnectionsAreCutUnderLoad(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	underLoad(t, s, func(l *ledger) {
 		for range 15 {
@@ -121,7 +121,7 @@ func TestConnectionsAreCutUnderLoad(t *testing.T) {
 
 // TestReadsAreRetriedAfterALostConnection cuts connections while many read.
 func TestReadsAreRetriedAfterALostConnection(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	sub := mustCreate(t, s, sample("x"))
 	stop, done := make(chan struct{}), make(chan []error)
@@ -152,7 +152,7 @@ func TestReadsAreRetriedAfterALostConnection(t *testing.T) {
 
 // TestUpdatesAreNotDoubled increments a counter in a submission while connections are cut.
 func TestUpdatesAreNotDoubled(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	sub := mustCreate(t, s, sample("0"))
 	increment := func(sub forms.Submission) (store.Change, error) {

@@ -14,7 +14,7 @@ import (
 // replicas opens two stores on one database, as two processes would.
 func replicas(t *testing.T) [2]*Store {
 	t.Helper()
-	url := database(t)
+	url := newDatabase(t)
 	return [2]*Store{openStore(t, url), openStore(t, url)}
 }
 
@@ -117,7 +117,7 @@ func TestLastIDWhileItAdvances(t *testing.T) {
 
 // TestReplicasKeepTheLimit has three processes fill one form.
 func TestReplicasKeepTheLimit(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	r := [3]*Store{openStore(t, url), openStore(t, url), openStore(t, url)}
 	const creates, limit = 200, 50
 	n := sample("x")

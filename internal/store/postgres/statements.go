@@ -35,71 +35,26 @@ const (
 	// may share a lock.
 	sqlLockForm = `SELECT pg_advisory_xact_lock(hashtextextended($2, $1))`
 
-	sqlLatest = `SELECT page_id, form_id, id, created FROM submissions
-		WHERE username = $1 AND username <> '' ORDER BY id DESC LIMIT $2`
+	// sqlLatest finds the forms of a user one by one, and the latest submissions of each.
+	sqlLatest = `WITH RECURSIVE
+		mine AS ((SELECT page_id, form_id` + sqlMine + ` ORDER BY page_id, form_id LIMIT 1)
+			UNION ALL SELECT another.* FROM mine CROSS JOIN LATERAL (SELECT page_id, form_id` + sqlMine + `
+				AND (s.page_id, s.form_id) > (mine.page_id, mine.form_id) ORDER BY page_id, form_id LIMIT 1) AS another),
+		latest AS (SELECT page_id, form_id, id FROM mine CROSS JOIN LATERAL (SELECT id` + sqlMine + `
+			AND s.page_id = mine.page_id AND s.form_id = mine.form_id ORDER BY id DESC LIMIT 200) AS newest
+			ORDER BY id DESC LIMIT 200)
+		SELECT page_id, form_id, id, (SELECT created FROM submissions s
+			WHERE s.page_id = latest.page_id AND s.form_id = latest.form_id AND s.id = latest.id) FROM latest ORDER BY id DESC`
+	sqlMine = ` FROM submissions s WHERE username = $1 AND username <> ''`
 
 	// sqlEventColumns are the columns of eventColumns.
 	sqlEventColumns = `(page_id, form_id, submission, hook, recipient, type, created, message, title, anonymous, failed, error)`
 
-	// sqlEvent are the columns of readEvent.
-	sqlEvent = `id, page_id, form_id, submission, hook, recipient, type, created, message, COALESCE(title, ''), anonymous,
-		COALESCE(failed, 0), COALESCE(error, '')`
-
 	// sqlNow is the time in milliseconds since 1970. It goes on within a transaction.
 	sqlNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
-	// sqlDueQueues numbers the due queues of each page, so that pages take turns.
-	sqlDueQueues = `SELECT h.hook, recipient, page_id, form_id FROM unnest($1::text[], $2::bigint[]) AS h (hook, after) CROSS JOIN LATERAL (
-			SELECT recipient, page_id, form_id, row_number() OVER (PARTITION BY page_id ORDER BY due) AS turn
-			FROM event_queues q WHERE q.hook = h.hook AND due <= ` + sqlNow + `
-			ORDER BY turn, page_id <= h.after, page_id LIMIT $3) AS due`
-
-	sqlLease = `UPDATE event_queues SET due = ` + sqlNow + ` + $5, leased = true` + sqlOfQueue + ` AND due <= ` + sqlNow + `
-		RETURNING attempts, due`
-
-	sqlOfQueue = ` WHERE hook = $1 AND recipient = $2 AND page_id = $3 AND form_id = $4`
-
-	sqlWaiting = `SELECT ` + sqlEvent + ` FROM events` + sqlOfQueue + ` AND failed IS NULL ORDER BY id LIMIT $5`
-
-	sqlDelivered = `DELETE FROM events` + sqlOfQueue + ` AND failed IS NULL AND id = ANY($5::bigint[])`
-
-	// sqlRemoveDelivered does not wait for the disk: if the database crashes, an event is sent again.
-	sqlRemoveDelivered = sqlDelivered + ` AND set_config('synchronous_commit', 'off', true) = 'off'`
-
-	sqlGiveUp = `UPDATE events SET failed = ` + sqlNow + `, error = $6` + sqlOfQueue + ` AND failed IS NULL AND id = ANY($5::bigint[])`
-
-	sqlLeased = sqlOfQueue + ` AND leased AND due = $5`
-
-	sqlDelayQueue = `UPDATE event_queues SET due = ` + sqlNow + ` + $6, leased = false, attempts = $7, error = NULLIF($8, '')` + sqlLeased
-
-	// sqlIsWaiting reads in the order of an index. EXISTS could read the whole table.
-	sqlIsWaiting = `(SELECT id FROM events` + sqlOfQueue + ` AND failed IS NULL ORDER BY id LIMIT 1) IS NOT NULL`
-
 	// sqlQueueLock is the key of an advisory lock, one of 64: a transaction may add to many queues.
 	sqlQueueLock = `1181904236, (hashtextextended(form_id, page_id) & 63)::int`
-
-	// These end a lease without a delay. An empty queue is removed, unless a transaction that is still open may have
-	// added an event: that found the row, and wrote none. Then the queue is looked at again soon. An event that was
-	// committed after sqlRemoveQueue had begun, and before its lock, is visible to sqlRestoreQueue.
-	sqlEndLease = `UPDATE event_queues SET due = ` + sqlNow + ` + CASE WHEN ` + sqlIsWaiting + ` THEN 0 ELSE 500 END,
-		leased = false, attempts = 0, error = NULL` + sqlLeased
-	sqlRemoveQueue = `DELETE FROM event_queues` + sqlOfQueue + ` AND NOT leased
-		AND CASE WHEN ` + sqlIsWaiting + ` THEN false ELSE pg_try_advisory_xact_lock(` + sqlQueueLock + `) END`
-	sqlRestoreQueue = `INSERT INTO event_queues (hook, recipient, page_id, form_id, due, leased, attempts)
-		SELECT $1::text, $2::text, $3::bigint, $4::text, ` + sqlNow + `, false, 0 WHERE ` + sqlIsWaiting + ` ON CONFLICT DO NOTHING`
-
-	// sqlEventCounts takes the error of the queue that is due last, or else that of the
-	// event that failed last.
-	sqlEventCounts = `SELECT hook, count(*) FILTER (WHERE failed IS NULL), count(failed),
-			COALESCE(min(created) FILTER (WHERE failed IS NULL), 0),
-			COALESCE((SELECT q.error FROM event_queues q WHERE q.hook = e.hook AND q.error IS NOT NULL ORDER BY q.due DESC LIMIT 1),
-				(array_agg(error ORDER BY failed DESC) FILTER (WHERE failed IS NOT NULL))[1], '')
-		FROM events e GROUP BY hook ORDER BY hook`
-
-	sqlOfHooks = `hook IN (SELECT jsonb_array_elements_text($1::jsonb))`
-
-	sqlRetryFailed = `UPDATE events SET failed = NULL, error = NULL WHERE ctid = ANY (ARRAY(
-		SELECT ctid FROM events WHERE failed IS NOT NULL AND ` + sqlOfHooks + ` ORDER BY failed LIMIT 1000))`
 
 	// sqlAddQueues adds the queues of the events told, in an order that avoids deadlocks. A transaction has the lock
 	// of a queue before it looks whether there is a row, until it ends.
@@ -108,18 +63,6 @@ const (
 		queued AS (INSERT INTO event_queues (hook, recipient, page_id, form_id, due, leased, attempts)
 			SELECT *, ` + sqlNow + `, false, 0 FROM (SELECT DISTINCT hook, recipient, page_id, form_id FROM told ORDER BY 1, 2, 3, 4) AS queues
 			WHERE (SELECT count(*) FROM locked) > 0 ON CONFLICT DO NOTHING)`
-
-	// sqlAdoptEvents adds the queues of events that wait again, or that a server of an older version has written.
-	sqlAdoptEvents = `INSERT INTO event_queues (hook, recipient, page_id, form_id, due, leased, attempts)
-		SELECT DISTINCT hook, recipient, page_id, form_id, 0, false, 0 FROM events WHERE failed IS NULL ON CONFLICT DO NOTHING`
-
-	sqlDiscard = `DELETE FROM events WHERE ctid = ANY (ARRAY(SELECT ctid FROM events WHERE ` + sqlOfHooks + ` LIMIT 1000))`
-
-	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND NOT leased AND ` + sqlOfHooks
-
-	sqlRemoveFailed = `DELETE FROM events WHERE ctid = ANY (ARRAY(SELECT ctid FROM events WHERE failed < ` + sqlNow + ` - $1 ORDER BY failed LIMIT $2))`
-
-	sqlAllEvents = `SELECT ` + sqlEvent + ` FROM events ORDER BY id`
 
 	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5, changed = $6, changer = $7 WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
@@ -169,55 +112,9 @@ const (
 
 	sqlCount = `SELECT count(*) FROM submissions`
 
-	// The first chunk begins a content; each further one shows that the upload
-	// goes on. They store no row if the content is not staged any more.
-	sqlStageEmpty = `INSERT INTO staged_files (id, touched, removed) VALUES ($1, now(), false)`
-	sqlStageFirst = `WITH staged AS (` + sqlStageEmpty + ` RETURNING id)
-		INSERT INTO file_chunks (file, number, data) SELECT id, $2, $3 FROM staged`
-	sqlStageChunk = `WITH staged AS (UPDATE staged_files SET touched = now() WHERE id = $1 AND NOT removed RETURNING id)
-		INSERT INTO file_chunks (file, number, data) SELECT id, $2, $3 FROM staged`
-
-	sqlChunk = `SELECT data FROM file_chunks WHERE file = $1 AND number = $2`
-
-	sqlMarkRemoved = `UPDATE staged_files SET removed = true WHERE id = $1`
-
-	// sqlTouch changes nothing within a minute: each change leaves a dead row.
-	sqlTouch = `UPDATE staged_files SET touched = now()
-		WHERE id = ANY($1::bigint[]) AND NOT removed AND touched < now() - interval '1 minute'`
-
-	sqlMarkStale = `UPDATE staged_files SET removed = true WHERE NOT removed AND touched < now() - $1::bigint * interval '1 second'`
-
 	sqlClaimFiles = `DELETE FROM staged_files WHERE id = ANY($1::bigint[]) AND NOT removed`
 
 	sqlMarkFiles = `INSERT INTO staged_files (id, touched, removed) SELECT id, now(), true FROM unnest($1::bigint[]) AS n (id)`
-
-	// sqlNextRemoved returns a marked content that is not among $2, if more than $1
-	// chunks are marked. It counts no more than these. $1 = 0 also finds a content
-	// without chunks.
-	sqlNextRemoved = `SELECT id FROM staged_files WHERE removed AND id <> ALL(COALESCE($2::bigint[], '{}')) AND ($1::bigint = 0 OR $1 <
-		(SELECT count(*) FROM (SELECT 1 FROM staged_files l JOIN file_chunks ON file = l.id WHERE l.removed LIMIT $1 + 1) AS n)) LIMIT 1`
-
-	sqlRemoveChunks = `DELETE FROM file_chunks WHERE file = $1
-		AND number IN (SELECT number FROM file_chunks WHERE file = $1 ORDER BY number LIMIT $2)`
-
-	sqlRemoveFile = `DELETE FROM staged_files WHERE id = $1 AND removed AND NOT EXISTS (SELECT 1 FROM file_chunks WHERE file = $1)`
-
-	// sqlClaim sets a value that is set to itself, so that it is returned.
-	sqlClaim = `INSERT INTO settings (name, value) VALUES ($1, $2)
-		ON CONFLICT (name) DO UPDATE SET value = settings.value RETURNING value`
-
-	sqlSetting = `SELECT value FROM settings WHERE name = $1`
-
-	sqlSession = `SELECT owner, expires, sealed FROM sessions WHERE hash = $1`
-
-	sqlInsertSession = `INSERT INTO sessions (hash, owner, expires, sealed) VALUES ($1, $2, $3, $4)`
-
-	// sqlTrimSessions keeps the $2 sessions of an owner that expire last.
-	sqlTrimSessions = `DELETE FROM sessions
-		WHERE hash = ANY (ARRAY(SELECT hash FROM sessions WHERE owner = $1 ORDER BY expires DESC OFFSET $2))`
-
-	sqlDeleteExpired = `DELETE FROM sessions
-		WHERE hash = ANY (ARRAY(SELECT hash FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $2))`
 
 	// sqlTakeIDs allocates so many submission ids.
 	sqlTakeIDs = `SELECT nextval('submission_ids') FROM generate_series(1, $1)`

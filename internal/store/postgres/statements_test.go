@@ -20,7 +20,7 @@ func explain(t *testing.T, conn *pgx.Conn, sql string) string {
 		t.Fatal(err)
 	}
 	// EXPLAIN EXECUTE needs the name of a prepared statement.
-	prepared, err := conn.Prepare(ctx, "plan", sql)
+	prepared, err := conn.Prepare(ctx, "plan", dialect.Replace(sql))
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -54,7 +54,7 @@ func TestPlans(t *testing.T) {
 
 // testPlans stores rows whose pages and forms are given as SQL.
 func testPlans(t *testing.T, form string) {
-	url := database(t)
+	url := newDatabase(t)
 	openStore(t, url)
 	exec(t, url, `INSERT INTO submissions (page_id, form_id, id, username, created, submitter_key, fields, key)
 		SELECT `+form+`, i, CASE WHEN i % 3 = 0 THEN '' ELSE 'user' || i % 50 END, i,
@@ -75,11 +75,10 @@ func testPlans(t *testing.T, form string) {
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey,
 		sqlCreate: byUser,
 		sqlByKey:  "submissions_key", sqlKeysUsed: "submissions_key", sqlRefusal: "submissions_by_submitter",
-		sqlLatest:  "Index Scan Backward using submissions_latest",
-		sqlSetting: byName, engine.SQLRelease: byName,
-		sqlWaiting: "events_waiting", sqlLease: "event_queues_pkey", sqlDelayQueue: "event_queues_pkey",
-		sqlEndLease: "event_queues_pkey", sqlRemoveQueue: "event_queues_pkey", sqlRestoreQueue: "events_waiting",
-		sqlSession: "sessions_pkey", engine.SQLRenewSession: "sessions_pkey", engine.SQLDeleteSession: "sessions_pkey",
+		engine.SQLSetting: byName, engine.SQLRelease: byName,
+		engine.SQLWaiting: "events_waiting", engine.SQLLease: "event_queues_pkey", engine.SQLDelayQueue: "event_queues_pkey",
+		engine.SQLEndLease: "event_queues_pkey", engine.SQLRemoveQueue: "event_queues_pkey", engine.SQLRestoreQueue: "events_waiting",
+		engine.SQLSession: "sessions_pkey", engine.SQLRenewSession: "sessions_pkey", engine.SQLDeleteSession: "sessions_pkey",
 		listStatements[engine.ListKind{}]:                               byKey,
 		listStatements[engine.ListKind{Descending: true}]:               "Index Scan Backward using submissions_pkey",
 		listStatements[engine.ListKind{ByUser: true}]:                   byUser,
@@ -96,9 +95,13 @@ func testPlans(t *testing.T, form string) {
 		if plan := explain(t, conn, sqlRefusal); !strings.Contains(plan, byUser) || !strings.Contains(plan, "submissions_pkey") {
 			t.Errorf("%s\nplan: %s\nwant an index for each subquery", sqlRefusal, plan)
 		}
-		plan := explain(t, conn, sqlDueQueues) // it sorts what is due
+		plan := explain(t, conn, sqlLatest) // it sorts the latest of each form
+		if strings.Count(plan, byUser) != 3 || !strings.Contains(plan, "submissions_pkey") || strings.Contains(plan, "Seq Scan") {
+			t.Errorf("%s\nplan: %s\nwant three reads by user", sqlLatest, plan)
+		}
+		plan = explain(t, conn, engine.SQLDueQueues) // it sorts what is due
 		if !strings.Contains(plan, "event_queues_due") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "events_waiting") {
-			t.Errorf("%s\nplan: %s\nwant only queues that are due to be read", sqlDueQueues, plan)
+			t.Errorf("%s\nplan: %s\nwant only queues that are due to be read", engine.SQLDueQueues, plan)
 		}
 		if _, err := conn.Exec(ctx, `SET cursor_tuple_fraction = 0`); err != nil {
 			return err
@@ -113,8 +116,8 @@ func testPlans(t *testing.T, form string) {
 		}
 		// These find several rows, so a bitmap or a sort of those is in order.
 		for sql, uses := range map[string]string{
-			sqlTrimSessions: "sessions_by_owner", sqlDeleteExpired: "sessions_by_expiry",
-			sqlDelivered: "events_waiting", sqlRemoveDelivered: "events_waiting", sqlGiveUp: "events_waiting", sqlRemoveFailed: "events_failed",
+			engine.SQLTrimSessions: "sessions_by_owner", engine.SQLDeleteExpired: "sessions_by_expiry",
+			engine.SQLDelivered: "events_waiting", engine.SQLRemoveDelivered: "events_waiting", engine.SQLGiveUp: "events_waiting", engine.SQLRemoveFailed: "events_failed",
 			listStatements[engine.ListKind{ByIDs: true}]:               byID,
 			listStatements[engine.ListKind{ByIDs: true, ByUser: true}]: "AND (id = wanted.wanted_id))",
 		} {
@@ -129,7 +132,7 @@ func testPlans(t *testing.T, form string) {
 // TestPlansAreKept: the statements of requests use a cached generic plan, because
 // planning takes longer than execution.
 func TestPlansAreKept(t *testing.T) {
-	s := openSingle(t, database(t))
+	s := openSingle(t, newDatabase(t))
 	for range 20 {
 		sub := mustCreate(t, s, sample("x"))
 		if _, err := s.Get(ctx, keyOf(sub)); err != nil {
@@ -166,7 +169,7 @@ func TestPlansAreKept(t *testing.T) {
 // TestRefusedCreatesKeepPlans: a create that is refused does not make the driver
 // prepare its statements again.
 func TestRefusedCreatesKeepPlans(t *testing.T) {
-	s := openSingle(t, database(t))
+	s := openSingle(t, newDatabase(t))
 	n := sample("x")
 	n.Limit = 1
 	mustCreate(t, s, n)

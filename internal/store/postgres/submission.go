@@ -153,15 +153,3 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 	}
 	return err
 }
-
-// Latest implements store.Store.
-func (s *Store) Latest(ctx context.Context, username string, limit int) ([]forms.Submission, error) {
-	found, err := collect(ctx, s, func(row pgx.CollectableRow) (forms.Submission, error) {
-		var created int64
-		sub := forms.Submission{Username: username}
-		err := row.Scan(&sub.PageID, &sub.FormID, &sub.ID, &created)
-		sub.Created = time.UnixMilli(created).UTC()
-		return sub, err
-	}, sqlLatest, username, max(0, min(limit, store.MaxLatest)))
-	return found, engine.Wrap(err, "read the latest submissions")
-}

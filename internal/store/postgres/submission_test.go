@@ -13,7 +13,7 @@ import (
 
 // TestBlockedWritesEnd: a write that waits for a lock ends with the timeout.
 func TestBlockedWritesEnd(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	sub := mustCreate(t, openStore(t, url), sample("x"))
 	s, err := Open(ctx, Options{URL: url, StatementTimeout: 100 * time.Millisecond})
 	if err != nil {
@@ -35,7 +35,7 @@ func TestBlockedWritesEnd(t *testing.T) {
 
 // TestBlockedReadsEnd: a read that waits for a lock ends with the statement's timeout.
 func TestBlockedReadsEnd(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	sub := mustCreate(t, openStore(t, url), sample("x"))
 	s, err := Open(ctx, Options{URL: url, StatementTimeout: 100 * time.Millisecond})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestBlockedReadsEnd(t *testing.T) {
 // TestReadThatWaitsForAConnection: it ends with the caller's context, and the
 // store is not reported as unavailable for that.
 func TestReadThatWaitsForAConnection(t *testing.T) {
-	s, err := Open(ctx, Options{URL: database(t), MaxConns: 1})
+	s, err := Open(ctx, Options{URL: newDatabase(t), MaxConns: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

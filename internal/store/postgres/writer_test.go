@@ -96,7 +96,7 @@ func transactions(t *testing.T, url string) string {
 }
 
 func TestQueuedCreatesShareOneStatement(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openSingle(t, url)
 	mustCreate(t, s, withSubmitterKey(sample("first"), "taken"))
 	var ops []func() error
@@ -126,7 +126,7 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 // TestRepeatsInOneBatch: of creates with the same key in one batch the first is
 // stored. A key that was used before is found among them.
 func TestRepeatsInOneBatch(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openSingle(t, url)
 	mustCreate(t, s, keyed(sample("first"), "used"))
 	var ops []func() error
@@ -156,7 +156,7 @@ func TestRepeatsInOneBatch(t *testing.T) {
 // TestTwoStatementsInFlight: a second statement is sent while the first waits,
 // and further creates are queued.
 func TestTwoStatementsInFlight(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	release := holdInserts(t, url)
 	done := make(chan error, workers+1)
@@ -193,7 +193,7 @@ func TestRefusedRowFailsAlone(t *testing.T) {
 
 func failAlone(t *testing.T, bad map[int]func(*store.New)) {
 	t.Helper()
-	url := database(t)
+	url := newDatabase(t)
 	s := openSingle(t, url)
 	var ops []func() error
 	for i := range 50 {
@@ -212,7 +212,7 @@ func failAlone(t *testing.T, bad map[int]func(*store.New)) {
 }
 
 func TestLargeCreatesAreSplitIntoStatements(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openSingle(t, url)
 	const each = 3
 	large := strings.Repeat("x", engine.MaxBatchBytes/each)
@@ -233,7 +233,7 @@ func operations(news ...store.New) (ops []*operation) {
 
 // TestDeadlockIsRetried makes an insert deadlock with another transaction.
 func TestDeadlockIsRetried(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	other, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -277,7 +277,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 // TestSerializationFailureIsRetried: with serializable isolation, an update that
 // waited for another one fails with 40001.
 func TestSerializationFailureIsRetried(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''serializable''', current_database()); END $$`)
 	s := openStore(t, url)
 	sub := mustCreate(t, s, sample("x"))
@@ -311,7 +311,7 @@ func TestSerializationFailureIsRetried(t *testing.T) {
 
 // TestUsedKeysCantBeFound: the refused rows fail, and those that are stored don't.
 func TestUsedKeysCantBeFound(t *testing.T) {
-	s := openStore(t, database(t))
+	s := openStore(t, newDatabase(t))
 	mustCreate(t, s, keyed(sample("first"), "used"))
 	ops := operations(keyed(sample("again"), "used"), sample("new"))
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -341,7 +341,7 @@ func TestUsedKeysCantBeFound(t *testing.T) {
 
 // TestLostWhileTakingIDs: nothing is stored yet, so the create is retried.
 func TestLostWhileTakingIDs(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	holder, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -369,7 +369,7 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	elsewhere.FormID = "another"
 	ops := operations(withSubmitterKey(sample("x"), "c"), sample("x"), withSubmitterKey(sample("x"), "a"), elsewhere, withSubmitterKey(sample("x"), "b"), withSubmitterKey(sample("x"), "a"))
 	var b batch
-	err := openStore(t, database(t)).do(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+	err := openStore(t, newDatabase(t)).do(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		b, err = newBatch(ctx, conn, ops)
 		return err
 	})
@@ -388,7 +388,7 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 // TestSequenceBehindTheTable: a create under an id that is taken fails, and
 // does not overwrite the stored row.
 func TestSequenceBehindTheTable(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	sub := mustCreate(t, s, sample("x"))
 	exec(t, url, `SELECT setval('submission_ids', 1, false)`)
@@ -405,7 +405,7 @@ func TestSequenceBehindTheTable(t *testing.T) {
 // TestCallerLeavesTheQueue: while the database does not answer, a queued create
 // returns when its context ends, and is not stored later.
 func TestCallerLeavesTheQueue(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openSingle(t, url)
 	release := holdInserts(t, url)
 	leaving, cancel := context.WithCancel(ctx)
@@ -429,7 +429,7 @@ func TestCallerLeavesTheQueue(t *testing.T) {
 
 // TestPanicInABatch: a panic fails the batch. The worker goes on.
 func TestPanicInABatch(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openSingle(t, url)
 	fault := func() error { return s.writer.queue.Do(ctx, nil) } // runs into the nil
 	for range 2 {
@@ -444,7 +444,7 @@ func TestPanicInABatch(t *testing.T) {
 }
 
 func TestConnections(t *testing.T) {
-	url := database(t)
+	url := newDatabase(t)
 	s := openStore(t, url)
 	release := holdInserts(t, url)
 	done := make(chan error, 1)

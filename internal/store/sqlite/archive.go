@@ -40,33 +40,23 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 	if err != nil || event == nil {
 		return err
 	}
-	return visitRows(ctx, conn, sqlAllEvents, func(row *sqlite3.Stmt) error { return event(readEvent(row)) })
+	var eventErr error
+	err = conn.Query(ctx, func(next engine.Next) { eventErr = engine.VisitEvents(next, event) }, engine.SQLAllEvents)
+	return cmp.Or(eventErr, classify(err))
 }
 
 // dumpRows visits the submissions. To be called in a read transaction.
 func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) error) error {
-	read := func(_ context.Context, id, number int64, buf []byte) (int, error) {
-		n, err := readChunk(conn, id, number, buf)
-		return n, classify(err)
-	}
-	return visitRows(ctx, conn, sqlDump, func(row *sqlite3.Stmt) error {
-		r, err := readRecord(row)
-		if err != nil {
-			return err
-		}
-		r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, read, func() {}) }
-		return visit(r)
-	})
-}
-
-// visitRows calls visit for each row of a statement, until visit fails or ctx ends.
-func visitRows(ctx context.Context, conn *connection, sql string, visit func(row *sqlite3.Stmt) error) error {
 	var visitErr error
-	err := conn.query(sql, func(row *sqlite3.Stmt) bool {
-		if visitErr = ctx.Err(); visitErr == nil {
-			visitErr = visit(row)
+	err := conn.query(sqlDump, func(rows *sqlite3.Stmt) error {
+		for visitErr == nil && rows.Step() {
+			r, err := readRecord(rows)
+			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, conn, func() {}) }
+			if visitErr = cmp.Or(ctx.Err(), err); visitErr == nil {
+				visitErr = visit(r)
+			}
 		}
-		return visitErr == nil
+		return nil
 	})
 	return cmp.Or(visitErr, classify(err))
 }
@@ -154,33 +144,4 @@ func (s *Store) Advance(ctx context.Context, to int64) error {
 		tx.lastID = max(tx.lastID, to)
 		return nil
 	})
-}
-
-// Claim implements store.Settings.
-func (s *Store) Claim(ctx context.Context, name, value string) (current string, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
-		err := tx.conn.run(`INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING`, name, value)
-		if err == nil {
-			current, err = tx.conn.setting(name)
-		}
-		return err
-	})
-	return current, err
-}
-
-// Setting implements store.Settings.
-func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
-	err = s.pool.with(ctx, func(conn *connection) (err error) {
-		value, err = conn.setting(name)
-		return err
-	})
-	return value, err
-}
-
-func (c *connection) setting(name string) (value string, err error) {
-	err = c.queryRow(`SELECT value FROM settings WHERE name = ?`, func(row *sqlite3.Stmt) { value = row.ColumnText(0) }, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", nil
-	}
-	return value, err
 }

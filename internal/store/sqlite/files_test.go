@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -78,7 +77,7 @@ func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 func TestUploadThatWasGivenUp(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	stall := readerFunc(func([]byte) (int, error) {
-		onWriter(t, s, func(conn *connection) error { return conn.Exec(`UPDATE staged_files SET touched = 0`) })
+		onWriter(t, s, func(conn *connection) error { return conn.Exec(`UPDATE staged_files SET removed = 1`) })
 		s.SweepSoon()
 		contentsLeft(t, s, 0, 0)
 		return 0, io.EOF
@@ -153,19 +152,5 @@ func TestVerifyFiles(t *testing.T) {
 			t.Errorf("restored: %+v, %v", report, err)
 		}
 		contentsLeft(t, openStore(t, restored), 1, 0)
-	}
-}
-
-// A look for deleted files does not wait for another writer if there are none.
-func TestSweepWithoutFiles(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	other, err := connect(ctx, fileURI(filepath.Join(dir, FileName), vfsName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Close() }()
-	if err := errors.Join(requestChecksums(other), other.Exec(`BEGIN IMMEDIATE`), fileEngine{s}.MarkStale(ctx, time.Hour)); err != nil {
-		t.Error(err)
 	}
 }

@@ -29,21 +29,23 @@ func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) err
 		low, high := rowIDRange(form, q)
 		args := []any{low, high}
 		if q.IDs != nil {
-			args = append(args, list(q.IDs))
+			args = append(args, q.IDs)
 		}
 		if q.Username != nil {
 			args = append(args, form, *q.Username)
 		}
-		return conn.query(listStatements[engine.KindOf(q)], func(row *sqlite3.Stmt) bool {
-			if c.Full() {
-				c.Last = false
-				return false
+		return conn.query(listStatements[engine.KindOf(q)], func(rows *sqlite3.Stmt) error {
+			for rows.Step() {
+				if c.Full() {
+					c.Last = false
+					break
+				}
+				c.Add(submissionID(rows.ColumnInt64(0)), rows.ColumnInt64(1), rows.ColumnRawText(2), rows.ColumnRawText(3))
+				if q.Changes {
+					c.AddChange(rows.ColumnInt64(4), rows.ColumnRawText(5))
+				}
 			}
-			c.Add(submissionID(row.ColumnInt64(0)), row.ColumnInt64(1), row.ColumnRawText(2), row.ColumnRawText(3))
-			if q.Changes {
-				c.AddChange(row.ColumnInt64(4), row.ColumnRawText(5))
-			}
-			return true
+			return nil
 		}, args...)
 	})
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ncruces/go-sqlite3"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
@@ -77,7 +75,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		{`DROP TABLE settings`, "lacks settings", true},
 		{`ALTER TABLE submissions DROP COLUMN body`, "lacks submissions.body", true},
 		{`DROP INDEX submissions_by_submitter`, "lacks submissions_by_submitter", true},
-		{`DROP INDEX submissions_latest`, "lacks submissions_latest", true},
+		{`DROP INDEX submissions_by_user`, "lacks submissions_by_user", false},
 	} {
 		dir := t.TempDir()
 		if err := openStore(t, dir).Close(); err != nil {
@@ -97,10 +95,9 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 func TestSchemaNames(t *testing.T) {
 	var found []string
 	onWriter(t, openStore(t, t.TempDir()), func(conn *connection) error {
-		return conn.query(sqlSchema, func(row *sqlite3.Stmt) bool {
-			found = append(found, row.ColumnText(0))
-			return true
-		})
+		text, err := queryText(conn.Conn, sqlSchema)
+		found = strings.Fields(text)
+		return err
 	})
 	storetest.SameSchema(t, schemaNames, found)
 }
@@ -145,7 +142,7 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
 		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 4"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 5"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
 		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
@@ -186,7 +183,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
 			t.Errorf("%+v, %v", sub, err)
 		}
-		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "4")
+		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "5")
 		storetest.Same(t, "view", writerQuery(t, s, "SELECT count(created) FROM readable"), "1")
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -389,5 +386,5 @@ func TestMustExist(t *testing.T) {
 	}
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 99 and this formulary needs version 4")
+	wantError(t, err, "it has schema version 99 and this formulary needs version 5")
 }

@@ -65,6 +65,8 @@ func bind(stmt *sqlite3.Stmt, args []any) error {
 			err = stmt.BindNull(i + 1)
 		case int64:
 			err = stmt.BindInt64(i+1, arg)
+		case bool:
+			err = stmt.BindBool(i+1, arg)
 		case string:
 			err = stmt.BindText(i+1, arg)
 		case optional:
@@ -77,6 +79,8 @@ func bind(stmt *sqlite3.Stmt, args []any) error {
 			err = stmt.BindRawText(i+1, arg)
 		case []byte:
 			err = stmt.BindBlob(i+1, arg)
+		case []int64, []string: // for json_each
+			err = stmt.BindJSON(i+1, arg)
 		default:
 			err = errors.New("its type is not supported")
 		}
@@ -99,8 +103,8 @@ func (c *connection) run(sql string, args ...any) error {
 	return stmt.Exec()
 }
 
-// query calls read for each row of a statement, until read returns false.
-func (c *connection) query(sql string, read func(row *sqlite3.Stmt) bool, args ...any) error {
+// query calls read for the rows of a statement. An error of the statement comes before that of read.
+func (c *connection) query(sql string, read func(rows *sqlite3.Stmt) error, args ...any) error {
 	stmt, err := c.prepare(sql)
 	if err != nil {
 		return err
@@ -109,26 +113,19 @@ func (c *connection) query(sql string, read func(row *sqlite3.Stmt) bool, args .
 	if err := bind(stmt, args); err != nil {
 		return err
 	}
-	for stmt.Step() {
-		if !read(stmt) {
-			break
-		}
-	}
-	return stmt.Err()
+	err = read(stmt)
+	return cmp.Or(stmt.Err(), err)
 }
 
 // queryRow reads the first row of a statement. No row is ErrNotFound.
 func (c *connection) queryRow(sql string, read func(row *sqlite3.Stmt), args ...any) error {
-	found := false
-	err := c.query(sql, func(row *sqlite3.Stmt) bool {
-		read(row)
-		found = true
-		return false
+	return c.query(sql, func(rows *sqlite3.Stmt) error {
+		if !rows.Step() {
+			return store.ErrNotFound
+		}
+		read(rows)
+		return nil
 	}, args...)
-	if err == nil && !found {
-		return store.ErrNotFound
-	}
-	return err
 }
 
 func (c *connection) queryInt(sql string) (n int64, err error) {
@@ -138,19 +135,10 @@ func (c *connection) queryInt(sql string) (n int64, err error) {
 
 // refuseIfFound returns an error if a statement returns a row.
 func (c *connection) refuseIfFound(refusal error, sql string, args ...any) error {
-	var found error
-	err := c.query(sql, func(*sqlite3.Stmt) bool { found = refusal; return false }, args...)
-	return cmp.Or(err, found)
-}
-
-// exec runs one statement through the writer. It returns how many rows were changed.
-func (s *Store) exec(ctx context.Context, sql string, args ...any) (changed int64, err error) {
-	err = s.writer.do(ctx, func(tx *tx) error {
-		err := tx.conn.run(sql, args...)
-		if err == nil {
-			changed = tx.conn.Changes()
+	return c.query(sql, func(rows *sqlite3.Stmt) error {
+		if rows.Step() {
+			return refusal
 		}
-		return err
-	})
-	return changed, err
+		return nil
+	}, args...)
 }

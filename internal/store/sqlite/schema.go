@@ -59,9 +59,11 @@ func requireSchema(conn *connection) error {
 // checkSchema refuses a store that writes could not use, or would assign wrong ids in.
 func checkSchema(conn *connection) error {
 	var found []string
-	err := conn.query(sqlSchema, func(row *sqlite3.Stmt) bool {
-		found = append(found, row.ColumnText(0))
-		return true
+	err := conn.query(sqlSchema, func(rows *sqlite3.Stmt) error {
+		for rows.Step() {
+			found = append(found, rows.ColumnText(0))
+		}
+		return nil
 	})
 	if err == nil {
 		err = engine.CheckSchema(schemaNames, found)

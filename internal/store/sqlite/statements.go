@@ -32,11 +32,20 @@ const (
 	sqlForm    = `SELECT number FROM forms WHERE page_id = ? AND form_id = ?`
 	sqlGet     = `SELECT ` + sqlSubmission + ` FROM submissions WHERE row_id = ?`
 	sqlByKey   = `SELECT ` + sqlSubmission + `, row_id, body FROM submissions WHERE form = ? AND key = ? AND key IS NOT NULL`
-	// sqlLatest reads no large texts. It has no LIMIT, and callers stop reading
-	// instead: SQLite compiles a statement anew whenever a parameter of LIMIT is
-	// bound.
-	sqlLatest = `SELECT row_id, created, page_id, form_id FROM submissions CROSS JOIN forms ON number = form
-		WHERE username = ? AND username <> '' ORDER BY row_id & 0xffffffffff DESC`
+	// sqlLatest finds the forms of a user one by one, and the newest submission of each. To every submission that
+	// it takes from these, the latest first, it adds the one before in the same form.
+	sqlLatest = `WITH RECURSIVE
+		mine (form) AS (SELECT min(form)` + sqlMine + `
+			UNION ALL SELECT (SELECT min(s.form)` + sqlMine + ` AND s.form > mine.form) FROM mine WHERE form IS NOT NULL),
+		latest (form, id) AS (
+			SELECT form, (SELECT max(row_id) & 0xffffffffff` + sqlMine + ` AND s.form = mine.form) FROM mine WHERE form IS NOT NULL
+			UNION ALL SELECT form, (SELECT max(row_id) & 0xffffffffff` + sqlMine + ` AND s.form = latest.form
+				AND row_id < latest.form << 40 | latest.id) FROM latest WHERE id IS NOT NULL
+			ORDER BY 2 DESC LIMIT 200)
+		SELECT page_id, form_id, id, created FROM latest CROSS JOIN forms ON number = latest.form
+			CROSS JOIN submissions ON row_id = latest.form << 40 | id ORDER BY id DESC`
+	sqlMine = ` FROM submissions s WHERE username = ?1 AND username <> ''`
+
 	sqlSubmitted = `SELECT 1 WHERE EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 	// sqlCount counts the submissions of a form, up to store.MaxLimit.

@@ -226,21 +226,3 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 	})
 	return sub, body, err
 }
-
-// Latest implements store.Store.
-func (s *Store) Latest(ctx context.Context, username string, limit int) (found []forms.Submission, err error) {
-	limit = min(limit, store.MaxLatest)
-	err = s.pool.with(ctx, func(conn *connection) error {
-		return conn.query(sqlLatest, func(row *sqlite3.Stmt) bool {
-			if len(found) >= limit {
-				return false
-			}
-			found = append(found, forms.Submission{
-				ID: submissionID(row.ColumnInt64(0)), PageID: row.ColumnInt64(2), FormID: row.ColumnText(3),
-				Created: time.UnixMilli(row.ColumnInt64(1)).UTC(), Username: username,
-			})
-			return true
-		}, username)
-	})
-	return found, engine.Wrap(err, "read the latest submissions")
-}

@@ -102,11 +102,8 @@ func requireStore(conn *connection) error {
 	if err := requireSchema(conn); err != nil {
 		return err
 	}
-	mark, err := conn.setting(store.SettingUnfinishedCopy)
-	if err == nil && mark != "" {
-		err = errors.New("it is a copy that was not finished: finish it first")
-	}
-	return err
+	unfinished := errors.New("it is a copy that was not finished: finish it first")
+	return conn.refuseIfFound(unfinished, dialect.Replace(engine.SQLSetting), store.SettingUnfinishedCopy)
 }
 
 // checkPages compares every page of a file with its checksum, those that are
@@ -226,11 +223,13 @@ func checkContent(ctx context.Context, conn *connection, progress Progress) (rep
 }
 
 func integrityCheck(conn *connection, found *faults) error {
-	return conn.query(fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(row *sqlite3.Stmt) bool {
-		if text := row.ColumnText(0); text != "ok" {
-			found.add(errors.New(text))
+	return conn.query(fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFaults), func(rows *sqlite3.Stmt) error {
+		for rows.Step() {
+			if text := rows.ColumnText(0); text != "ok" {
+				found.add(errors.New(text))
+			}
 		}
-		return true
+		return nil
 	})
 }
 

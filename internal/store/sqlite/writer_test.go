@@ -75,8 +75,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 }
 
-// Large submissions and chunks of files must not pile up in one transaction, and so
-// in the WAL.
+// Large submissions must not pile up in one transaction, and so in the WAL.
 func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	commits := countCommits(t, s)
@@ -85,12 +84,6 @@ func TestLargeWritesAreSplitIntoTransactions(t *testing.T) {
 	ops := make([]func() error, 4*each)
 	for i := range ops {
 		ops[i] = creating(s, sample(large))
-	}
-	chunk := func(id int64) func() error {
-		return func() error { return fileEngine{s}.StageChunk(ctx, id, 0, []byte(large)) }
-	}
-	for id := range int64(2 * each) {
-		ops = append(ops, chunk(id+1))
 	}
 	for i, err := range oneBatch(t, s, ops...) {
 		if err != nil {

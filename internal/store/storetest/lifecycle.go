@@ -26,7 +26,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge func
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
 	refusal := b.Refusal(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
-	_, latest := b.Latest(ctx, "amy", 1)
+	_, latest := b.Latest(ctx, "amy")
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
 	_, stage := b.StageFile(ctx, strings.NewReader("late"))
