@@ -31,8 +31,10 @@ func TestFilesOfANewSubmission(t *testing.T) {
 
 func TestFilesOfAMerge(t *testing.T) {
 	files := []StoredFile{
-		{ID: 1, Name: "a.pdf", FieldID: "doc"}, {ID: 2, Name: "b.pdf", FieldID: "doc"},
-		{ID: 3, Name: "a.pdf", FieldID: "photo"}, {ID: 4, Name: "old", FieldID: "gone"},
+		{ID: 1, Name: "a.pdf", FieldID: "doc"},
+		{ID: 2, Name: "b.pdf", FieldID: "doc"},
+		{ID: 3, Name: "a.pdf", FieldID: "photo"},
+		{ID: 4, Name: "old", FieldID: "gone"},
 	}
 	const stored = "1:kind=photo | 2:doc=a.pdf;b.pdf;note | 3:photo=a.pdf | 4:gone=old"
 	const all = "1:doc 2:doc 3:photo 4:gone"

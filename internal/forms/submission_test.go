@@ -259,7 +259,7 @@ func TestFieldIsFoundByItsExactID(t *testing.T) {
 		many.Fields = append(many.Fields, Field{ID: fmt.Sprint("more", i)})
 	}
 	for _, form := range []*Form{few, many} {
-		for id, want := range map[string]int{"": -1, "Reason": -1, "reason ": -1, "reason": 2} {
+		for id, want := range map[string]int{"": -1, "Reason": -1, "reason\t": -1, "reason": 2} {
 			if got := form.Index().Rank(id); got != want {
 				t.Errorf("rank of %q among %d fields: %d, want %d", id, len(form.Fields), got, want)
 			}

@@ -104,16 +104,19 @@ func TestValidations(t *testing.T) {
 		{anyOf, `"1" "a b;Two;1" "1;1"`, `"1;three" "1;" ";1" "1;;Two" "1; Two" ";"`, "must be any of 1, Two, a b"},
 		// A checkbox takes several values, so each of them follows the validation.
 		{
-			Field{Type: Checkbox, Validation: Numeric}, `"1" "1;-2.5;3"`, `"1;x" "1;" ";" "1;;2"`,
+			Field{Type: Checkbox, Validation: Numeric},
+			`"1" "1;-2.5;3"`, `"1;x" "1;" ";" "1;;2"`,
 			"must be a number such as 12 or -3.5",
 		},
 		{Field{Type: Checkbox, Validation: Alpha}, `"a;b"`, `"a;1" "a;;b" ";"`, "must consist of letters only"},
 		{
-			Field{Type: Checkbox, Validation: Email}, `"a@b;c@d"`, `"a@b;c" "a@b; c@d"`,
+			Field{Type: Checkbox, Validation: Email},
+			`"a@b;c@d"`, `"a@b;c" "a@b; c@d"`,
 			"must be an e-mail address such as name@example.org",
 		},
 		{
-			Field{Type: Checkbox, Validation: DateOnly}, `"2024-02-29;2024-03-01"`, `"2024-02-29;2023-02-29"`,
+			Field{Type: Checkbox, Validation: DateOnly},
+			`"2024-02-29;2024-03-01"`, `"2024-02-29;2023-02-29"`,
 			"must be a date such as 2026-01-31 (yyyy-MM-dd)",
 		},
 	} {
