@@ -37,7 +37,8 @@ func Write(w http.ResponseWriter, status int, detail string) {
 	h := w.Header()
 	h["Content-Type"] = mediaType
 	h["Cache-Control"] = noStore
-	h["Content-Length"] = []string{strconv.Itoa(len(body))} // the answer is complete when it is flushed, while the rest of a body is read
+	// With its length, the answer is complete when it is flushed, while the rest of a body is read.
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone can't be told
 }

@@ -3,7 +3,6 @@ package request
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -23,8 +22,11 @@ const (
 
 // CheckEncoding refuses a body that is compressed.
 func CheckEncoding(h http.Header) error {
-	if slices.ContainsFunc(h["Content-Encoding"], func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }) {
-		return &StatusError{Status: http.StatusUnsupportedMediaType, Detail: "A body must not be compressed: send it without Content-Encoding."}
+	compressed := func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }
+	if slices.ContainsFunc(h["Content-Encoding"], compressed) {
+		return &StatusError{
+			http.StatusUnsupportedMediaType, "A body must not be compressed: send it without Content-Encoding.",
+		}
 	}
 	return nil
 }
@@ -91,7 +93,7 @@ func (c *Call) drain() {
 }
 
 func (c *Call) tooLarge() error {
-	return &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The body is larger than %d bytes.", c.Backend.MaxBody)}
+	return errNoRoom("The body is larger than %d bytes.", c.Backend.MaxBody)
 }
 
 // ReadError is what a client is told about an error of reading its body.
@@ -104,7 +106,7 @@ func (c *Call) ReadError(err error) error {
 	case errors.As(err, &tooLarge):
 		return c.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &StatusError{Status: http.StatusRequestTimeout, Detail: "The body did not arrive in time."}
+		return &StatusError{http.StatusRequestTimeout, "The body did not arrive in time."}
 	default:
 		return forms.InvalidRequest("the body did not arrive in full")
 	}

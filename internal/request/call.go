@@ -107,7 +107,7 @@ func (c *Call) MayStillList(access *service.Access) error {
 		return fmt.Errorf("open the form again: %w", err)
 	}
 	if !now.Covers(access) {
-		return &service.Error{Kind: service.Unavailable, Detail: "Who may see this list has just changed. Ask again."}
+		return service.Errorf(service.Unavailable, "Who may see this list has just changed. Ask again.")
 	}
 	return nil
 }
@@ -116,7 +116,8 @@ func (c *Call) MayStillList(access *service.Access) error {
 // refuses a caller who is beyond a limit: the address tells who to look for, as
 // with failed logins.
 func (c *Call) NoteRefusal(err error) {
-	if refused, ok := errors.AsType[*StatusError](err); ok && refused.Status == http.StatusTooManyRequests && !c.anonymous {
+	refused, ok := errors.AsType[*StatusError](err)
+	if ok && refused.Status == http.StatusTooManyRequests && !c.anonymous {
 		c.Log.SetUser("")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 	case to.failed == http.StatusInternalServerError:
 		return fmt.Errorf("read file %q: %w", file.Name, cmp.Or(from.err, errors.New("can't seek")))
 	case to.failed != 0:
-		return &StatusError{Status: to.failed, Detail: contentErrors[to.failed]}
+		return &StatusError{to.failed, contentErrors[to.failed]}
 	case from.err != nil && c.Context().Err() == nil:
 		// Breaking off the connection is the only way left to tell the client
 		// that the file is not complete.
@@ -73,12 +74,13 @@ func takesRange(spec string) bool {
 	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < MaxRanges
 }
 
-// harmlessType is text/plain for the types that a page could load as a script or
-// a stylesheet: neither an attachment nor a sandbox keeps it from that.
+// scriptType matches the types that a page could load as a script or a stylesheet.
+var scriptType = regexp.MustCompile(`(?i)^[^;/]*/(css|[^;]*javascript|[^;]*(ecmascript|jscript|livescript)[^;]*)(;|$)`)
+
+// harmlessType is text/plain for those: neither an attachment nor a sandbox keeps a page
+// from loading them.
 func harmlessType(mediaType string) string {
-	base, _, _ := strings.Cut(strings.ToLower(mediaType), ";")
-	if _, subtype, _ := strings.Cut(base, "/"); subtype == "css" || strings.HasSuffix(subtype, "javascript") ||
-		strings.Contains(subtype, "ecmascript") || strings.Contains(subtype, "jscript") || strings.Contains(subtype, "livescript") {
+	if scriptType.MatchString(mediaType) {
 		return "text/plain; charset=utf-8"
 	}
 	return mediaType
@@ -93,7 +95,8 @@ func Attachment(name string) string {
 		}
 		return r
 	}, name)
-	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii, strings.ReplaceAll(url.QueryEscape(name), "+", "%20"))
+	encoded := strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii, encoded)
 }
 
 // checkEvery is how much of a file is sent before the rights of its reader are

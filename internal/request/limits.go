@@ -17,7 +17,11 @@ type Limits struct {
 }
 
 // DefaultLimits are those of every server. docs/configuration.md documents them.
-var DefaultLimits = Limits{Lists: 200, ListsPerUser: 50, LargeBodies: 64, LargeBodiesPerUser: 16, Uploads: 40, UploadsPerUser: 16}
+var DefaultLimits = Limits{
+	Lists: 200, ListsPerUser: 50,
+	LargeBodies: 64, LargeBodiesPerUser: 16,
+	Uploads: 40, UploadsPerUser: 16,
+}
 
 // LargeBody is the size from which on a body needs a slot. The number of
 // smaller ones is bounded by the number of connections.
@@ -29,13 +33,16 @@ type limiters struct {
 	authors, signedOut     *limit.Limiter // their callers wait
 }
 
-const maxWait = 5 * time.Second
+const (
+	maxWait         = 5 * time.Second
+	signInElsewhere = " Sign in in another tab, and send the form again."
+)
 
 func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded string) *limit.Limiter {
 	return limit.New(limit.Options{
 		Total: total, PerKey: perKey, Wait: wait, Pace: pace,
-		Busy:       &StatusError{Status: http.StatusTooManyRequests, Detail: busy},
-		Overloaded: &StatusError{Status: http.StatusServiceUnavailable, Detail: overloaded},
+		Busy:       &StatusError{http.StatusTooManyRequests, busy},
+		Overloaded: &StatusError{http.StatusServiceUnavailable, overloaded},
 	})
 }
 
@@ -54,8 +61,8 @@ func newLimiters(l Limits) limiters {
 			"You are sending too many texts at one time. Wait until some of them are answered.",
 			"Too many texts are being read at one time. Try again in a moment."),
 		signedOut: newLimiter(64, 4, maxWait, 200*time.Millisecond,
-			"You are not signed in any more, and too many forms are being sent from your address. Sign in in another tab, and send the form again.",
-			"You are not signed in any more, and too many forms are being sent. Sign in in another tab, and send the form again."),
+			"You are not signed in any more, and too many forms are being sent from your address."+signInElsewhere,
+			"You are not signed in any more, and too many forms are being sent."+signInElsewhere),
 	}
 }
 

@@ -196,7 +196,8 @@ func (m *multipartBody) filePart(p formPart) error {
 	case !m.access.MaySet(field):
 		m.misfit(field, forms.MsgByEditors)
 	default:
-		if a, isNew := m.answer(name); !isNew && m.sent[name] == 1 && a.Malformed == "" && a.Misfit == "" { // it was sent as a text
+		a, isNew := m.answer(name)
+		if !isNew && m.sent[name] == 1 && a.Malformed == "" && a.Misfit == "" { // it was sent as a text
 			m.note(name, "must be sent as files only")
 		}
 		stage = m.extra != nil

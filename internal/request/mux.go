@@ -41,7 +41,8 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (m *Mux) allowed(r *http.Request) (methods []string) {
-	if p := r.URL.Path; path.Clean(p) != p && p != m.base+"/" { // with an escaped "." or "/", it is none of the interface's paths
+	// A path with an escaped "." or "/" is none of the interface's.
+	if p := r.URL.Path; path.Clean(p) != p && p != m.base+"/" {
 		return nil
 	}
 	for _, method := range m.methods {

@@ -29,8 +29,7 @@ type Params struct {
 const maxQuery = 8 << 10
 
 var errQueryTooLong = &StatusError{
-	Status: http.StatusRequestURITooLong,
-	Detail: fmt.Sprintf("The query of the URL is longer than %d bytes.", maxQuery),
+	http.StatusRequestURITooLong, fmt.Sprintf("The query of the URL is longer than %d bytes.", maxQuery),
 }
 
 // ReadParams reads the query of an address. Of a query that can't be read, Values
@@ -243,7 +242,7 @@ func NextPage(at *url.URL, page service.ListPage) string {
 func PathID(r *http.Request, name string) (int64, error) {
 	id, ok := ParseID(r.PathValue(name))
 	if !ok {
-		return 0, &service.Error{Kind: service.NotFound, Detail: "An id in this path is not a number that an id can be."}
+		return 0, service.Errorf(service.NotFound, "An id in this path is not a number that an id can be.")
 	}
 	return id, nil
 }

@@ -28,7 +28,7 @@ const (
 
 // errNoRoom says which bound of a multipart body is exceeded.
 func errNoRoom(format string, args ...any) error {
-	return &StatusError{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf(format, args...)}
+	return &StatusError{http.StatusRequestEntityTooLarge, fmt.Sprintf(format, args...)}
 }
 
 // IsMultipart reports whether a body with this header is multipart/form-data.
@@ -181,7 +181,9 @@ func (p *partReader) explain(c *Call, err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return forms.InvalidRequest("the body is not valid multipart/form-data: it ends before its last boundary")
 	case errors.Is(err, errNotMultipart):
-		return forms.InvalidRequest(fmt.Sprintf("the body is not valid multipart/form-data: part %d can't be read", p.count+1))
+		return forms.InvalidRequest(fmt.Sprintf(
+			"the body is not valid multipart/form-data: part %d can't be read", p.count+1,
+		))
 	default:
 		return err
 	}

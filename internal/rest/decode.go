@@ -23,8 +23,9 @@ import (
 // is wrong with a single field is noted in its answer, so that all faults are
 // reported at once. The error is for faults of the body as a whole.
 type decoder struct {
-	read   func(d *body, answers []forms.Answer) ([]forms.Answer, error) // appends to answers
-	nested bool                                                          // answers are in the member "fields", and may come as multipart/form-data
+	read func(d *body, answers []forms.Answer) ([]forms.Answer, error) // appends to answers
+	// nested: answers are in the member "fields", and may come as multipart/form-data.
+	nested bool
 }
 
 var nested, flat = decoder{read: decodeNested, nested: true}, decoder{read: decodeFlat}
@@ -107,7 +108,8 @@ func checkMediaType(h http.Header) error {
 	if err != nil || mediaType != encode.JSONType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
 		return &request.StatusError{
 			Status: http.StatusUnsupportedMediaType,
-			Detail: "Send the body in UTF-8, with Content-Type: application/json, or multipart/form-data if a submission has files.",
+			Detail: "Send the body in UTF-8, with Content-Type: application/json, " +
+				"or multipart/form-data if a submission has files.",
 		}
 	}
 	return nil
@@ -242,7 +244,8 @@ func (d *body) skip() error {
 		depth := d.json.StackDepth()
 		switch kind, length := d.json.StackIndex(depth); {
 		case depth > maxDepth:
-			return &jsontext.SyntacticError{ByteOffset: d.json.InputOffset(), JSONPointer: d.json.StackPointer(), Err: errTooDeep}
+			at := d.json.InputOffset()
+			return &jsontext.SyntacticError{ByteOffset: at, JSONPointer: d.json.StackPointer(), Err: errTooDeep}
 		case depth <= outside:
 			return nil
 		case kind == '{' && length%2 == 1: // that was a name

@@ -92,7 +92,7 @@ func (h handler) answer(w http.ResponseWriter, c *request.Call) {
 // noEndpoint answers requests that match no endpoint.
 func noEndpoint(w http.ResponseWriter, allowed []string) error {
 	if len(allowed) == 0 {
-		return &service.Error{Kind: service.NotFound, Detail: "There is nothing at this path."}
+		return service.Errorf(service.NotFound, "There is nothing at this path.")
 	}
 	problem.MethodNotAllowed(w, allowed...)
 	return nil

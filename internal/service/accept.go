@@ -93,7 +93,8 @@ var signedTypes = strings.Fields(`
 
 // otherExtensions are second names of extensions.
 var otherExtensions = map[string]string{
-	".jpeg": ".jpg", ".jpe": ".jpg", ".tif": ".tiff", ".htm": ".html", ".xhtml": ".html", ".mpg": ".mpeg", ".mid": ".midi", ".aif": ".aiff", ".tgz": ".gz",
+	".jpeg": ".jpg", ".jpe": ".jpg", ".tif": ".tiff", ".htm": ".html", ".xhtml": ".html",
+	".mpg": ".mpeg", ".mid": ".midi", ".aif": ".aiff", ".tgz": ".gz",
 }
 
 var signedExtensions = func() map[string]*mimetype.MIME {

@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -77,7 +76,9 @@ func (a *Access) owns(s forms.Submission) bool {
 // returns that one as it is now: replayed is true then. An empty key is
 // none. The files of the answers belong to the new submission from then on;
 // those that don't are dropped, whatever it returns.
-func (a *Access) Create(ctx context.Context, answers []forms.Answer, key string) (sub forms.Submission, replayed bool, err error) {
+func (a *Access) Create(
+	ctx context.Context, answers []forms.Answer, key string,
+) (sub forms.Submission, replayed bool, err error) {
 	if staged := StagedFiles(answers); len(staged) > 0 {
 		defer func() { a.dropUnused(ctx, staged, sub, err) }()
 	}
@@ -173,7 +174,7 @@ func (a *Access) MayChange(sub forms.Submission) error {
 	case a.Rights.Edit, a.owns(sub):
 		return nil
 	case a.Rights.SeeAll:
-		return &Error{Kind: Forbidden, Detail: "Only editors of this page may change other people's submissions."}
+		return Errorf(Forbidden, "Only editors of this page may change other people's submissions.")
 	default:
 		return Explain(store.ErrNotFound)
 	}
@@ -256,12 +257,13 @@ func sameEntries(merged, stored []forms.Entry) bool {
 // shrink.
 func (s *Service) checkSize(entries, stored []forms.Entry) error {
 	if len(entries) > forms.MaxEntries { // fields that have left the page count, too
-		return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission would have answers to more than %d fields. Nothing was changed.", forms.MaxEntries)}
+		return Errorf(TooLarge, "The submission would have answers to more than %d fields. Nothing was changed.", forms.MaxEntries)
 	}
 	if n := size(entries); n <= s.opts.MaxSubmission || n <= size(stored) {
 		return nil
 	}
-	return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission as a whole would be larger than %d bytes. Nothing was changed.", s.opts.MaxSubmission)}
+	return Errorf(TooLarge, "The submission as a whole would be larger than %d bytes. Nothing was changed.",
+		s.opts.MaxSubmission)
 }
 
 // size counts what callers choose, so that no submission is larger than the
@@ -320,7 +322,7 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		if _, err := a.Get(ctx, id); err != nil {
 			return err
 		}
-		return &Error{Kind: Forbidden, Detail: "Only editors of this page may delete submissions."}
+		return Errorf(Forbidden, "Only editors of this page may delete submissions.")
 	}
 	check := func(sub forms.Submission) error { return a.check(pre, sub) }
 	err := a.service.opts.Store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.opts.Now())...)

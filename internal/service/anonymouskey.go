@@ -84,8 +84,8 @@ func readAnonymousKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("load the key of anonymous submissions: %w", err)
 	}
 	if len(key) != anonymousKeySize {
-		return nil, fmt.Errorf("load the key of anonymous submissions: %s is damaged (%d bytes instead of %d): restore it from a backup",
-			path, len(key), anonymousKeySize)
+		return nil, fmt.Errorf("load the key of anonymous submissions: %s is damaged (%d bytes instead of %d): "+
+			"restore it from a backup", path, len(key), anonymousKeySize)
 	}
 	return key, nil
 }

@@ -64,7 +64,9 @@ func (v *Availability) refuse(lead string, m forms.Moment, beforeDay string, zon
 	v.Reason = fmt.Sprintf("%s %s (%s)", lead, v.At.Format("2006-01-02 15:04:05"), zone)
 }
 
-var errBlocked = &Error{Kind: Forbidden, Detail: "The wiki has blocked your account: you may read, but send and change nothing."}
+var errBlocked = &Error{
+	Kind: Forbidden, Detail: "The wiki has blocked your account: you may read, but send and change nothing.",
+}
 
 // mayWrite tells what keeps everybody from submitting now, whatever is stored. more is
 // added to the reason.

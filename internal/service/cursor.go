@@ -83,7 +83,8 @@ func (a *Access) openCursor(opts ListOptions) (*forms.Position, error) {
 		return nil, nil //nolint:nilnil // a list begins without a position
 	}
 	refused := &forms.Invalid{Errors: []string{
-		"cursor is not of this list: it was altered, filters, q, username or sort differ, or somebody else has asked for it. Begin again without it",
+		"cursor is not of this list: it was altered, filters, q, username or sort differ, " +
+			"or somebody else has asked for it. Begin again without it",
 	}}
 	if len(opts.Cursor) > maxCursor {
 		return nil, refused

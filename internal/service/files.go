@@ -38,7 +38,9 @@ const sniffBytes = 3 << 10
 //
 // Errors: *forms.Invalid for a file that the field does not take, the read
 // error of r as it is, and those of the service.
-func (a *Access) StageFile(ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader) (forms.StoredFile, error) {
+func (a *Access) StageFile(
+	ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader,
+) (forms.StoredFile, error) {
 	from := &fileReader{r: r, limit: a.service.opts.MaxFile}
 	if field.MaxSize > 0 {
 		from.limit = min(from.limit, field.MaxSize)
@@ -66,7 +68,8 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 	case from.tooLarge() && field.CheckFileSize(from.read) != "": // the limit of the field
 		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
 	case from.tooLarge():
-		return &Error{Kind: TooLarge, Detail: "A file is too large: each may have at most " + forms.SizeText(a.service.opts.MaxFile) + ". Nothing was changed."}
+		return Errorf(TooLarge, "A file is too large: each may have at most %s. Nothing was changed.",
+			forms.SizeText(a.service.opts.MaxFile))
 	case from.err != nil:
 		return from.err
 	default:
@@ -147,7 +150,7 @@ func checkFiles(files, stored []forms.StoredFile) error {
 	if n := len(files); n <= MaxFiles || n <= len(stored) {
 		return nil
 	}
-	return &Error{Kind: TooLarge, Detail: fmt.Sprintf("The submission as a whole would have more than %d files. Nothing was changed.", MaxFiles)}
+	return Errorf(TooLarge, "The submission as a whole would have more than %d files. Nothing was changed.", MaxFiles)
 }
 
 // maxOpenTries bounds how often OpenFile starts over. A file can be replaced between
@@ -155,7 +158,9 @@ func checkFiles(files, stored []forms.StoredFile) error {
 const maxOpenTries = 10
 
 // OpenFile opens a file of a submission that the caller may read.
-func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (forms.StoredFile, io.ReadSeekCloser, error) {
+func (a *Access) OpenFile(
+	ctx context.Context, id int64, fieldID, name string,
+) (forms.StoredFile, io.ReadSeekCloser, error) {
 	for range maxOpenTries {
 		sub, err := a.Get(ctx, id)
 		if err != nil {
@@ -163,12 +168,13 @@ func (a *Access) OpenFile(ctx context.Context, id int64, fieldID, name string) (
 		}
 		i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.FieldID == fieldID && f.Name == name })
 		if i < 0 {
-			return forms.StoredFile{}, nil, notFound("There is no such file.")
+			return forms.StoredFile{}, nil, Errorf(NotFound, "There is no such file.")
 		}
 		content, err := a.service.opts.Files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
 		if !errors.Is(err, store.ErrNotFound) {
 			return sub.Files[i], content, Explain(err)
 		}
 	}
-	return forms.StoredFile{}, nil, &Error{Kind: Unavailable, Detail: "The file is being replaced again and again. Try again in a moment."}
+	return forms.StoredFile{}, nil, Errorf(Unavailable,
+		"The file is being replaced again and again. Try again in a moment.")
 }

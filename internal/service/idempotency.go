@@ -38,8 +38,8 @@ func (a *Access) KeyOfAnswers(page string, answers []forms.Answer) string {
 // order and encoding they are sent; files are the same by name and content.
 func (s *Service) hashAnswers(kind, prefix string, answers []forms.Answer) string {
 	texts := []string{kind, prefix}
-	sorted := slices.SortedFunc(slices.Values(answers), func(a, b forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) })
-	for _, answer := range sorted {
+	byField := func(a, b forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) }
+	for _, answer := range slices.SortedFunc(slices.Values(answers), byField) {
 		texts = append(texts, answer.FieldID, strconv.FormatBool(answer.IsList), answer.Value, answer.Malformed)
 		texts = append(append(texts, strconv.Itoa(len(answer.List))), answer.List...)
 		texts = append(texts, strconv.Itoa(len(answer.Files)))
@@ -67,7 +67,9 @@ const maxReplays = 4
 // createOnce is Create with a key. invalid is what is wrong with the new
 // submission, if anything: a submission that is stored already is returned even
 // if the page would no longer take it.
-func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r repeatable) (sub forms.Submission, replayed bool, err error) {
+func (a *Access) createOnce(
+	ctx context.Context, n store.New, invalid error, r repeatable,
+) (sub forms.Submission, replayed bool, err error) {
 	n.Key, n.Body = r.key, r.body
 	for range maxReplays {
 		if invalid == nil {
@@ -85,7 +87,8 @@ func (a *Access) createOnce(ctx context.Context, n store.New, invalid error, r r
 			return forms.Submission{}, false, invalid
 		}
 	}
-	return forms.Submission{}, false, &Error{Kind: Unavailable, Detail: "The submission with this Idempotency-Key is being deleted again and again. Try again in a moment."}
+	return forms.Submission{}, false, Errorf(Unavailable,
+		"The submission with this Idempotency-Key is being deleted again and again. Try again in a moment.")
 }
 
 // replay returns the submission that was stored with a key, if there is one.
@@ -97,8 +100,9 @@ func (a *Access) replay(ctx context.Context, r repeatable) (sub forms.Submission
 	case err != nil:
 		return forms.Submission{}, false, Explain(err)
 	case body != r.body:
-		return forms.Submission{}, false, &Error{Kind: KeyReused, Detail: "This Idempotency-Key belongs to a submission with other answers. " +
-			"Send the same answers again, or use a new key. Nothing was stored."}
+		return forms.Submission{}, false, Errorf(KeyReused,
+			"This Idempotency-Key belongs to a submission with other answers. "+
+				"Send the same answers again, or use a new key. Nothing was stored.")
 	}
 	return sub, true, nil
 }

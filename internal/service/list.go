@@ -340,7 +340,9 @@ func (l *lister) sort(
 // Neighbours returns the ids of the submissions before and after one in the list
 // that the options select, whatever After, Limit and Cursor are. An id is 0 where there
 // is none. Begin and Count do not count.
-func (a *Access) Neighbours(ctx context.Context, opts ListOptions, sub forms.Submission) (before, after int64, err error) {
+func (a *Access) Neighbours(
+	ctx context.Context, opts ListOptions, sub forms.Submission,
+) (before, after int64, err error) {
 	opts.Limit, opts.Cursor, opts.Back = 1, "", true
 	l, err := a.newLister(ctx, opts)
 	if err != nil {

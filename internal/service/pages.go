@@ -100,7 +100,7 @@ func userOf(who auth.Identity) pages.User {
 func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (pages.View, error) {
 	page, err := s.opts.Pages.Page(ctx, userOf(who), pageID)
 	if errors.Is(err, pages.ErrNotFound) {
-		return pages.View{}, notFound("There is no page %d.", pageID)
+		return pages.View{}, Errorf(NotFound, "There is no page %d.", pageID)
 	}
 	return page, Explain(err)
 }

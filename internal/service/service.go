@@ -115,8 +115,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-func notFound(format string, args ...any) error {
-	return &Error{Kind: NotFound, Detail: fmt.Sprintf(format, args...)}
+// Errorf makes an error without a cause.
+func Errorf(kind Kind, format string, args ...any) error {
+	return &Error{Kind: kind, Detail: fmt.Sprintf(format, args...)}
 }
 
 // Explain gives the errors of store and page source their kind. Sessions ask the
@@ -124,22 +125,23 @@ func notFound(format string, args ...any) error {
 func Explain(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return &Error{Kind: NotFound, Detail: "There is no such submission."}
+		return Errorf(NotFound, "There is no such submission.")
 	case errors.Is(err, wiki.ErrRefused):
 		return auth.ErrBadCredentials // no more, though they were right when the request began
 	case errors.Is(err, store.ErrAlreadySubmitted):
 		return &forms.Invalid{Errors: []string{"this form takes one submission from each person, and yours is already there"}}
 	case errors.Is(err, store.ErrNoFile):
-		return &Error{Kind: Unavailable, Detail: "The files took too long to arrive. Send them again.", cause: err}
+		return &Error{Unavailable, "The files took too long to arrive. Send them again.", err}
 	case errors.Is(err, store.ErrFull):
-		return &Error{Kind: Full, Detail: "There is no room to store this. Nothing was changed; tell whoever runs this service.", cause: err}
+		return &Error{Full, "There is no room to store this. Nothing was changed; tell whoever runs this service.", err}
 	case errors.Is(err, store.ErrInDoubt):
-		return &Error{Kind: InDoubt, Detail: "The connection to the database was lost, so this may be stored or not. " +
-			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key.", cause: err}
+		return &Error{InDoubt, "The connection to the database was lost, so this may be stored or not. " +
+			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key.", err}
 	case errors.Is(err, pages.ErrBusy):
-		return &Error{Kind: TooMany, Detail: "You are asking for too many pages at one time. Wait until some of your requests are answered."}
+		return Errorf(TooMany, "You are asking for too many pages at one time. "+
+			"Wait until some of your requests are answered.")
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, pages.ErrUnavailable):
-		return &Error{Kind: Unavailable, Detail: "This can't be done right now. Try again in a moment.", cause: err}
+		return &Error{Unavailable, "This can't be done right now. Try again in a moment.", err}
 	default:
 		return err
 	}
@@ -162,7 +164,7 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 	}
 	form := page.Form(formID)
 	if form == nil {
-		return nil, notFound("There is no such form on page %d.", pageID)
+		return nil, Errorf(NotFound, "There is no such form on page %d.", pageID)
 	}
 	return s.access(page, form, who), nil
 }
