@@ -40,6 +40,12 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed attempts, try again in %s", e.RetryAfter)
 }
 
+// What the wiki answers instead of a sign-in, or of a page.
+type (
+	WikiThrottledError   = wiki.ThrottledError
+	WikiUnavailableError = wiki.UnavailableError
+)
+
 // UsersFileError says that the users file cannot be read.
 type UsersFileError struct {
 	File string

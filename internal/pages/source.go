@@ -20,6 +20,8 @@ var (
 	ErrUnavailable = errors.New("page source is unavailable")
 	// ErrBusy: the user has too many other calls under way.
 	ErrBusy = errors.New("too many pages at one time")
+	// ErrSignedOut: the user is not signed in to the wiki any more.
+	ErrSignedOut = wiki.ErrRefused
 )
 
 // Source is where pages come from. All methods are safe for concurrent use.
@@ -28,7 +30,7 @@ type Source interface {
 	// Page returns the current page, as the user may use it. It is quick,
 	// every request calls it. A right that the source is not sure of is not granted.
 	// Errors: ErrNotFound, also for a page that the user may not view;
-	// ErrUnavailable; ErrBusy; wiki.ErrRefused, when the user is not signed in to the wiki any more.
+	// ErrUnavailable; ErrBusy; ErrSignedOut.
 	Page(ctx context.Context, user User, id int64) (View, error)
 
 	// List returns the pages with forms that the source knows of and the user may view,

@@ -12,7 +12,6 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/wiki"
 )
 
 // StatusError is an error of HTTP itself, such as a body that is too long or a
@@ -59,8 +58,8 @@ func FailureOf(ctx context.Context, err error) Failure {
 		throttled *auth.ThrottledError
 		busy      *auth.BusyError
 		refused   *auth.RefusedError
-		waits     *wiki.ThrottledError
-		down      *wiki.UnavailableError
+		waits     *auth.WikiThrottledError
+		down      *auth.WikiUnavailableError
 	)
 	switch {
 	case errors.As(err, &status):

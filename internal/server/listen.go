@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 )
@@ -16,12 +17,19 @@ import (
 // It still allows 10 Mbit/s at a round trip time of 100 ms.
 const sendBuffer = 128 << 10
 
-func listen(address string, maxConnections int) (*boundedListener, error) {
+// minShare is how many connections an address may have in any case: people behind one
+// gateway share its address.
+const minShare = 100
+
+func listen(address string, maxConnections int, proxies trustedProxies) (*boundedListener, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, &ListenError{address, err}
 	}
-	bounded := &boundedListener{Listener: l, slots: make(chan struct{}, maxConnections), closed: make(chan struct{})}
+	bounded := &boundedListener{
+		Listener: l, slots: make(chan struct{}, maxConnections), closed: make(chan struct{}),
+		proxies: proxies, share: max(maxConnections/10, minShare), clients: map[netip.Prefix]int{},
+	}
 	bounded.close = sync.OnceValue(func() error {
 		close(bounded.closed)
 		return l.Close()
@@ -31,16 +39,22 @@ func listen(address string, maxConnections int) (*boundedListener, error) {
 
 // boundedListener limits the number of open connections, and sets the size of
 // their send buffers. While all slots are in use, new connections wait in the
-// kernel's backlog.
+// kernel's backlog. A client that has its share of them is disconnected instead, so
+// that it can't keep all others out.
 //
 // netutil.LimitListener is no replacement: its connections have no CloseWrite.
 // Without that, net/http resets the connection of a request that was refused
 // before it was read to its end, and the client does not get the response.
 type boundedListener struct {
 	net.Listener
-	slots  chan struct{} // one element per open connection
-	closed chan struct{}
-	close  func() error
+	slots   chan struct{} // one element per open connection
+	closed  chan struct{}
+	close   func() error
+	proxies trustedProxies // which have no share
+
+	share   int // connections of a client
+	mu      sync.Mutex
+	clients map[netip.Prefix]int // their open connections: of an IPv4 address, or of an IPv6 /64
 }
 
 // Close may be called more than once.
@@ -50,7 +64,31 @@ func (l *boundedListener) Close() error { return l.close() }
 func (l *boundedListener) open() int64 { return int64(len(l.slots)) }
 
 // release frees the slot of a connection that was closed.
-func (l *boundedListener) release() { <-l.slots }
+func (l *boundedListener) release(conn net.Conn) {
+	l.count(conn, -1)
+	<-l.slots
+}
+
+// count adds n to the connections of a client, and reports whether they are within its share.
+func (l *boundedListener) count(conn net.Conn, n int) bool {
+	addr := plain(conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr())
+	if l.proxies.contains(addr) {
+		return true
+	}
+	client, _ := addr.Prefix(min(addr.BitLen(), 64))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n += l.clients[client]
+	switch {
+	case n > l.share:
+		return false
+	case n == 0:
+		delete(l.clients, client)
+	default:
+		l.clients[client] = n
+	}
+	return true
+}
 
 // Accept waits for a slot, then for a connection.
 func (l *boundedListener) Accept() (net.Conn, error) {
@@ -60,8 +98,12 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	conn, err := l.Listener.Accept()
+	for err == nil && !l.count(conn, 1) {
+		_ = conn.Close()
+		conn, err = l.Listener.Accept()
+	}
 	if err != nil {
-		l.release()
+		<-l.slots
 		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {

@@ -6,7 +6,9 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -46,6 +48,44 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if resp, _ := readResponse(t, third); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("answered with %d", resp.StatusCode)
 	}
+}
+
+// A client can't take all connections: those beyond its share are closed at once, and other
+// clients go on. Trusted proxies carry the requests of many clients.
+func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{
+		MaxConnections: 300, Handler: http.NotFoundHandler(), TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.3/32")},
+	})
+	open := func(from string) net.Conn {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		conn, err := dialer.Dial("tcp", s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+	answered := func(conn net.Conn) bool {
+		_, _ = io.WriteString(conn, getRoot) // it may be closed
+		_, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		return err == nil
+	}
+	first := open("127.0.0.1")
+	for range minShare - 1 {
+		open("127.0.0.1")
+	}
+	if answered(open("127.0.0.1")) || !answered(first) || !answered(open("127.0.0.2")) {
+		t.Error("a connection beyond the share is open, or another one is not")
+	}
+	for range minShare {
+		open("127.0.0.3")
+	}
+	if !answered(open("127.0.0.3")) {
+		t.Error("a trusted proxy has a share")
+	}
+	_ = first.Close()
+	testkit.Eventually(t, "a closed connection leaves its place to another", func() bool { return answered(open("127.0.0.1")) })
 }
 
 // The shutdown works while all connections are in use.

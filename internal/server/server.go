@@ -50,7 +50,7 @@ func New(opts Options) (*Server, error) {
 		}
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: cert.get}
 	}
-	listener, err := listen(opts.Listen, opts.MaxConnections)
+	listener, err := listen(opts.Listen, opts.MaxConnections, opts.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func New(opts Options) (*Server, error) {
 	requests, cancel := context.WithCancel(context.Background())
 	s.cancelRequests = cancel
 	s.http = newHTTPServer(requests, opts, s.chain, tlsConfig)
-	s.http.ConnState = func(_ net.Conn, state http.ConnState) {
+	s.http.ConnState = func(conn net.Conn, state http.ConnState) {
 		if state == http.StateClosed || state == http.StateHijacked {
-			listener.release()
+			listener.release(conn)
 		}
 	}
 	return s, nil

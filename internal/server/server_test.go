@@ -198,7 +198,7 @@ func TestRunFailsWhenTheListenerDoes(t *testing.T) {
 }
 
 func TestAcceptedConnectionsHaveABoundedSendBuffer(t *testing.T) {
-	l, err := listen("127.0.0.1:0", 10)
+	l, err := listen("127.0.0.1:0", 10, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/wiki"
 )
 
 // Options are what a service works with.
@@ -126,7 +125,7 @@ func Explain(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return Errorf(NotFound, "There is no such submission.")
-	case errors.Is(err, wiki.ErrRefused):
+	case errors.Is(err, pages.ErrSignedOut):
 		return auth.ErrBadCredentials // no more, though they were right when the request began
 	case errors.Is(err, store.ErrAlreadySubmitted):
 		return &forms.Invalid{Errors: []string{"this form takes one submission from each person, and yours is already there"}}
