@@ -2,6 +2,7 @@ package encode
 
 import (
 	"cmp"
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -82,39 +83,23 @@ func pickFormat(params *request.Params, header http.Header, offered []*Format) *
 func accepted(accept []string, offered []*Format) *Format {
 	var best *Format
 	var bestQuality, wildcard float64
-	for _, line := range accept {
-		for element := range strings.SplitSeq(line, ",") {
-			mediaRange, quality := readMediaRange(element)
-			if mediaRange == "*/*" || mediaRange == "application/*" {
-				wildcard = max(wildcard, quality)
-				continue
-			}
-			i := slices.IndexFunc(offered, func(k *Format) bool { return k.MediaType == mediaRange })
-			if i >= 0 && quality > bestQuality {
-				best, bestQuality = offered[i], quality
-			}
+	for element := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		mediaRange, parameters, err := mime.ParseMediaType(element)
+		quality := 1.0
+		if q, given := parameters["q"]; given {
+			quality, err = strconv.ParseFloat(q, 64)
+		}
+		i := slices.IndexFunc(offered, func(k *Format) bool { return k.MediaType == mediaRange })
+		switch {
+		case err != nil || !(0 <= quality && quality <= 1): // not acceptable; not a number is out of range, too
+		case mediaRange == "*/*" || mediaRange == "application/*":
+			wildcard = max(wildcard, quality)
+		case i >= 0 && quality > bestQuality:
+			best, bestQuality = offered[i], quality
 		}
 	}
 	if wildcard > bestQuality {
 		return JSON
 	}
 	return cmp.Or(best, JSON)
-}
-
-// readMediaRange reads an element of Accept. What can't be read has the
-// quality 0, which is "not acceptable".
-func readMediaRange(element string) (mediaRange string, quality float64) {
-	mediaRange, parameters, _ := strings.Cut(element, ";")
-	quality = 1
-	for parameter := range strings.SplitSeq(parameters, ";") {
-		name, value, _ := strings.Cut(strings.TrimSpace(parameter), "=")
-		if strings.EqualFold(name, "q") {
-			q, err := strconv.ParseFloat(value, 64)
-			if err != nil || !(0 <= q && q <= 1) { // not a number is out of range, too
-				q = 0
-			}
-			quality = q
-		}
-	}
-	return strings.ToLower(strings.TrimSpace(mediaRange)), quality
 }

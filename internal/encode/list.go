@@ -17,8 +17,8 @@ import (
 // FlushBytes is how much of a list is gathered before it is sent.
 const FlushBytes = 128 << 10
 
-// Edit is the parameters of a list, and how it differs from that of the API.
-type Edit struct {
+// ListView is the parameters of a list, and how a page of the browser changes it.
+type ListView struct {
 	Params  *request.Params
 	Numbers bool                                    // filters compare numbers as such
 	Zone    *time.Location                          // of tables with labels, see table.Options; nil for those of the API
@@ -28,14 +28,14 @@ type Edit struct {
 // SendList answers with a list in the one of the given formats that the request
 // asks for. If there is one only, the list is in that, whatever the request asks
 // for. The list is written as it is read, so that neither side ever holds all of it.
-func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, edit Edit, model Model, formats ...*Format) error {
-	asked, err := readListRequest(edit.Params, c.Header, formats)
+func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, view ListView, model Model, formats ...*Format) error {
+	asked, err := readListRequest(view.Params, c.Header, formats)
 	if err != nil {
 		return err
 	}
-	asked.Filter.Numbers = edit.Numbers
-	if asked.table.Labels && edit.Zone != nil {
-		asked.table.Zone, asked.Changes = edit.Zone, true
+	asked.Filter.Numbers = view.Numbers
+	if asked.table.Labels && view.Zone != nil {
+		asked.table.Zone, asked.Changes = view.Zone, true
 	}
 	var page service.ListPage
 	asked.Begin = func(p service.ListPage) error { page = p; return nil }
@@ -51,13 +51,9 @@ func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, ed
 	if err := c.HoldList(); err != nil {
 		return err
 	}
-	s := listWriter{w: w, buf: getBuffer(), begin: begin, check: asked.Check}
+	s := listWriter{w: w, buf: getBuffer(), begin: begin, check: asked.Check, row: view.Row}
 	defer putBuffer(s.buf)
 	list := func(visit func(forms.Submission) error) error {
-		if edit.Row != nil {
-			send := visit
-			visit = func(sub forms.Submission) error { return send(edit.Row(sub)) }
-		}
 		return access.List(c.Context(), asked.ListOptions, visit)
 	}
 	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions))
@@ -156,6 +152,7 @@ type listWriter struct {
 	check func() error // called before each part is sent
 	begin func()       // called before the first part is sent
 	begun bool
+	row   func(forms.Submission) forms.Submission // see ListView
 }
 
 // write sends what list visits, as f writes it.
@@ -164,6 +161,9 @@ func (s *listWriter) write(f encoder, list scan) (err error) {
 		return err
 	}
 	err = list(func(sub forms.Submission) (err error) {
+		if s.row != nil {
+			sub = s.row(sub)
+		}
 		*s.buf, err = f.Row(*s.buf, sub)
 		if err == nil && len(*s.buf) >= FlushBytes {
 			err = s.flush()

@@ -46,7 +46,7 @@ func sendAs(t *testing.T, b *request.Backend, model Model, format *Format, query
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w, SendList(w, c, access, Edit{Params: request.ReadParams(query)}, model, format)
+	return w, SendList(w, c, access, ListView{Params: request.ReadParams(query)}, model, format)
 }
 
 // A list that is sent in a given format does not heed what the request says

@@ -23,15 +23,13 @@ func DefinitionSize(f *forms.Form) int {
 	for i := range f.Sections {
 		size += len(f.Sections[i].Title)
 	}
-	var last *forms.Condition
-	condition := 0
+	for _, c := range f.Conditions() {
+		size += conditionSize(c) // once more in the list of conditions
+	}
 	for i := range f.Fields {
 		field := &f.Fields[i]
-		if field.Condition != last { // the fields of a section follow one another
-			last, condition = field.Condition, conditionSize(field.Condition)
-			size += condition // once more in the list of conditions
-		}
-		size += condition + fieldBytes + 2*len(field.ID) + len(field.Label) + len(field.Help) + len(field.Default) + boundSize(field.Min) + boundSize(field.Max)
+		size += conditionSize(field.Condition) + boundSize(field.Min) + boundSize(field.Max) +
+			fieldBytes + 2*len(field.ID) + len(field.Label) + len(field.Help) + len(field.Default)
 		for _, texts := range [][]string{field.Options, field.Accept} {
 			for _, text := range texts {
 				size += optionBytes + len(text)

@@ -19,7 +19,7 @@ func list(model encode.Model, formats ...*encode.Format) handler {
 		if err != nil {
 			return err
 		}
-		return encode.SendList(w, c, access, encode.Edit{Params: request.ReadParams(c.URL.RawQuery)}, model, formats...)
+		return encode.SendList(w, c, access, encode.ListView{Params: request.ReadParams(c.URL.RawQuery)}, model, formats...)
 	}
 }
 

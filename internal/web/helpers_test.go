@@ -54,7 +54,7 @@ func (e *env) list(t testing.TB, user, form, query string) string {
 	defer c.End()
 	access, err := c.Form()
 	if err == nil {
-		err = encode.SendList(w, c, access, encode.Edit{Params: request.ReadParams(query)}, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
+		err = encode.SendList(w, c, access, encode.ListView{Params: request.ReadParams(query)}, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
 	}
 	if err != nil {
 		t.Fatal(err)

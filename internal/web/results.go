@@ -178,25 +178,25 @@ func export(format *encode.Format) handler {
 		if err != nil {
 			return err
 		}
-		edit := encode.Edit{
+		view := encode.ListView{
 			Params: request.ReadParams(c.URL.RawQuery), Numbers: true, Zone: c.Backend.Service.Zone(), Row: c.shownRows(access.Form),
 		}
 		for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
-			edit.Params.Values.Del(name)
+			view.Params.Values.Del(name)
 		}
 		if access.Form.Anonymous {
-			refuseTimes(edit.Params.ListOptions(), &edit.Params.Invalid)
-			edit.Zone = time.UTC // see shownTime
+			refuseTimes(view.Params.ListOptions(), &view.Params.Invalid)
+			view.Zone = time.UTC // see shownTime
 		}
-		if err := edit.Params.Err(); err != nil {
+		if err := view.Params.Err(); err != nil {
 			return err
 		}
 		for _, name := range []string{"labels", "bom"} {
-			if !edit.Params.Values.Has(name) {
-				edit.Params.Values.Set(name, "true")
+			if !view.Params.Values.Has(name) {
+				view.Params.Values.Set(name, "true")
 			}
 		}
-		return encode.SendList(w, c.Call, access, edit, encode.Flat, format)
+		return encode.SendList(w, c.Call, access, view, encode.Flat, format)
 	}
 }
 

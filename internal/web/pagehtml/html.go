@@ -79,81 +79,85 @@ type nodes struct {
 }
 
 func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
-	register.Register(ast.KindHeading, r.renderHeading)
-	register.Register(ast.KindParagraph, renderAs("<p"+autoDir+">", "</p>\n"))
-	register.Register(ast.KindListItem, renderListItem)
-	register.Register(extast.KindTable, renderAs("<table tabindex=\"0\">\n", "</table>\n")) // a wide one scrolls, by the keyboard, too
-	register.Register(extast.KindTableCell, renderTableCell)
-	register.Register(ast.KindLink, renderLink)
-	register.Register(ast.KindAutoLink, renderWhole(autoLink))
-	register.Register(ast.KindImage, renderWhole(image))
-	register.Register(ast.KindRawHTML, renderWhole(rawHTML))
-	register.Register(ast.KindHTMLBlock, renderWhole(htmlBlock))
-	register.Register(extast.KindTaskCheckBox, renderWhole(task))
+	register.Register(ast.KindHeading, around(r.heading))
+	register.Register(ast.KindParagraph, around(paragraph))
+	register.Register(ast.KindListItem, around(listItem))
+	register.Register(extast.KindTable, around(table))
+	register.Register(extast.KindTableCell, around(tableCell))
+	register.Register(ast.KindLink, around(link))
+	register.Register(ast.KindAutoLink, whole(autoLink))
+	register.Register(ast.KindImage, whole(image))
+	register.Register(ast.KindRawHTML, whole(rawHTML))
+	register.Register(ast.KindHTMLBlock, whole(htmlBlock))
+	register.Register(extast.KindTaskCheckBox, whole(task))
+}
+
+// around renders a node by what stands before (entering) and after what it contains.
+func around(html func(source []byte, node ast.Node, entering bool) string) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		_, err := w.WriteString(html(source, node, entering))
+		return ast.WalkContinue, err
+	}
+}
+
+// whole renders a node at once, with or without what it contains.
+func whole(html func(source []byte, node ast.Node) string) renderer.NodeRendererFunc {
+	return func(w util.BufWriter, source []byte, node ast.Node, entering bool) (status ast.WalkStatus, err error) {
+		if entering {
+			_, err = w.WriteString(html(source, node))
+		}
+		return ast.WalkSkipChildren, err
+	}
 }
 
 // autoDir has browsers find out whether a block is written right to left.
 const autoDir = ` dir="auto"`
 
-func (r nodes) renderHeading(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func (r nodes) heading(source []byte, node ast.Node, entering bool) string {
 	tag := "h" + strconv.Itoa(min(max(node.(*ast.Heading).Level-r.top, 0)+2, 6)) // h1 is the title's alone
 	if entering {
-		_, _ = w.WriteString("<" + tag + ` id="` + r.ids.next(plainText(node, source)) + `"` + autoDir + ">")
-	} else {
-		_, _ = w.WriteString("</" + tag + ">\n")
+		return "<" + tag + ` id="` + r.ids.next(plainText(node, source)) + `"` + autoDir + ">"
 	}
-	return ast.WalkContinue, nil
+	return "</" + tag + ">\n"
 }
 
-// renderAs renders a node as an element with what the node contains.
-func renderAs(begin, end string) renderer.NodeRendererFunc {
-	return func(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering {
-			_, _ = w.WriteString(begin)
-		} else {
-			_, _ = w.WriteString(end)
-		}
-		return ast.WalkContinue, nil
+func paragraph(_ []byte, _ ast.Node, entering bool) string {
+	if entering {
+		return "<p" + autoDir + ">"
 	}
+	return "</p>\n"
 }
 
-// renderWhole renders a node at once, with or without what it contains.
-func renderWhole(render func(w util.BufWriter, source []byte, node ast.Node)) renderer.NodeRendererFunc {
-	return func(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering {
-			render(w, source, node)
-		}
-		return ast.WalkSkipChildren, nil
+func table(_ []byte, _ ast.Node, entering bool) string {
+	if entering {
+		return "<table tabindex=\"0\">\n" // a wide one scrolls, by the keyboard, too
 	}
+	return "</table>\n"
 }
 
-func renderListItem(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func listItem(_ []byte, node ast.Node, entering bool) string {
 	if !entering {
-		_, _ = w.WriteString("</li>\n")
-		return ast.WalkContinue, nil
+		return "</li>\n"
 	}
-	_, _ = w.WriteString("<li" + autoDir + ">")
 	if first := node.FirstChild(); first != nil && first.Kind() != ast.KindTextBlock {
-		_ = w.WriteByte('\n')
+		return "<li" + autoDir + ">\n"
 	}
-	return ast.WalkContinue, nil
+	return "<li" + autoDir + ">"
 }
 
-// renderTableCell aligns by a class: the usual style attribute is not allowed.
-func renderTableCell(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+// tableCell aligns by a class: the usual style attribute is not allowed.
+func tableCell(_ []byte, node ast.Node, entering bool) string {
 	tag, class := "td", ""
 	if node.Parent().Kind() == extast.KindTableHeader {
 		tag = "th"
 	}
 	if !entering {
-		_, _ = w.WriteString("</" + tag + ">\n")
-		return ast.WalkContinue, nil
+		return "</" + tag + ">\n"
 	}
 	if alignment := node.(*extast.TableCell).Alignment; alignment != extast.AlignNone {
 		class = ` class="align-` + alignment.String() + `"`
 	}
-	_, _ = w.WriteString("<" + tag + class + autoDir + ">")
-	return ast.WalkContinue, nil
+	return "<" + tag + class + autoDir + ">"
 }
 
 var schemes = []string{"http", "https", "mailto"}
@@ -172,46 +176,44 @@ func address(escaped []byte) string {
 	return u.String() // what the policy makes of it: "#" alone leads nowhere
 }
 
-func openLink(w util.BufWriter, href string) {
-	_, _ = w.WriteString(`<a href="` + template.HTMLEscapeString(href) + `" rel="` + linkRel + `">`)
+func openLink(href string) string {
+	return `<a href="` + template.HTMLEscapeString(href) + `" rel="` + linkRel + `">`
 }
 
-// writeLink writes a label, as a link if there may be one.
-func writeLink(w util.BufWriter, node ast.Node, href, label string) {
+// labelled is a label, as a link if there may be one.
+func labelled(node ast.Node, href, label string) string {
 	label = template.HTMLEscapeString(label)
 	if href == "" || inLink(node) {
-		_, _ = w.WriteString(label)
-		return
+		return label
 	}
-	openLink(w, href)
-	_, _ = w.WriteString(label + "</a>")
+	return openLink(href) + label + "</a>"
 }
 
-func renderLink(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+func link(_ []byte, node ast.Node, entering bool) string {
 	href := address(util.URLEscape(node.(*ast.Link).Destination, true))
 	switch {
-	case href == "": // its text alone
+	case href == "":
+		return "" // its text alone
 	case entering:
-		openLink(w, href)
+		return openLink(href)
 	default:
-		_, _ = w.WriteString("</a>")
+		return "</a>"
 	}
-	return ast.WalkContinue, nil
 }
 
-func autoLink(w util.BufWriter, source []byte, node ast.Node) {
+func autoLink(source []byte, node ast.Node) string {
 	n := node.(*ast.AutoLink)
 	destination := n.URL(source)
 	if n.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(destination), []byte("mailto:")) {
 		destination = append([]byte("mailto:"), destination...)
 	}
-	writeLink(w, node, address(util.URLEscape(destination, false)), string(n.Label(source)))
+	return labelled(node, address(util.URLEscape(destination, false)), string(n.Label(source)))
 }
 
 // image renders an image as a link to it: the page loads nothing.
-func image(w util.BufWriter, source []byte, node ast.Node) {
-	label := cmp.Or(plainText(node, source), "image")
-	writeLink(w, node, address(util.URLEscape(node.(*ast.Image).Destination, true)), label)
+func image(source []byte, node ast.Node) string {
+	href := address(util.URLEscape(node.(*ast.Image).Destination, true))
+	return labelled(node, href, cmp.Or(plainText(node, source), "image"))
 }
 
 // inLink reports whether a node is inside a link, where no other link may be.
@@ -227,45 +229,42 @@ func inLink(node ast.Node) bool {
 var lineBreak = regexp.MustCompile(`(?i)^<br\s*/?>$`)
 
 // rawHTML shows HTML as it is written, except comments and line breaks.
-func rawHTML(w util.BufWriter, source []byte, node ast.Node) {
+func rawHTML(source []byte, node ast.Node) string {
 	raw := node.(*ast.RawHTML).Segments.Value(source)
 	switch {
 	case bytes.HasPrefix(raw, []byte("<!--")):
+		return ""
 	case lineBreak.Match(raw):
-		_, _ = w.WriteString("<br>")
+		return "<br>"
 	default:
-		_, _ = w.WriteString(template.HTMLEscapeString(string(raw)))
+		return template.HTMLEscapeString(string(raw))
 	}
 }
 
-func htmlBlock(w util.BufWriter, source []byte, node ast.Node) {
+func htmlBlock(source []byte, node ast.Node) string {
 	n := node.(*ast.HTMLBlock)
 	raw := n.Lines().Value(source)
 	if n.HasClosure() {
 		raw = append(raw, n.ClosureLine.Value(source)...)
 	}
-	if !isComment(raw) {
-		_, _ = w.WriteString("<pre dir=\"auto\">" + escapePre(string(raw)) + "</pre>\n")
+	if isComment(raw) {
+		return ""
 	}
+	return "<pre" + autoDir + ">" + escapePre(string(raw)) + "</pre>\n"
 }
 
 // isComment reports whether a block of HTML is one comment and nothing else.
 func isComment(raw []byte) bool {
-	raw = bytes.TrimSpace(raw)
-	rest, ok := bytes.CutPrefix(raw, []byte("<!--"))
-	if !ok {
-		return false
-	}
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(raw), []byte("<!--"))
 	end := bytes.Index(rest, []byte("-->"))
-	return end < 0 || end+len("-->") == len(rest)
+	return ok && (end < 0 || end+len("-->") == len(rest))
 }
 
 // task renders the box of a task as a character: an input could be taken for one of
 // a form.
-func task(w util.BufWriter, _ []byte, node ast.Node) {
-	box := "☐ "
+func task(_ []byte, node ast.Node) string {
 	if node.(*extast.TaskCheckBox).IsChecked {
-		box = "☑ "
+		return "☑ "
 	}
-	_, _ = w.WriteString(box)
+	return "☐ "
 }
