@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -196,70 +197,47 @@ func manyLists() string {
 		"  - {id: y, type: date, showIf: {all: [" + strings.Repeat("{field: x, equals: *o},", 45) + "{field: x, equals: 77777}]}}\n"
 }
 
+// repeat writes n for N, and what is between « and » n times, with its number for %d.
+func repeat(template string, n int) string {
+	before, rest, _ := strings.Cut(strings.ReplaceAll(template, "N", strconv.Itoa(n)), "«")
+	item, after, found := strings.Cut(rest, "»")
+	var b strings.Builder
+	for i := 0; found && i < n; i++ {
+		b.WriteString(strings.ReplaceAll(item, "%d", strconv.Itoa(i)))
+	}
+	return before + b.String() + after
+}
+
 // TestLimits tries a form at each limit, and one beyond it.
 func TestLimits(t *testing.T) {
-	fields := func(n int) string { return "form: a\nfields: [" + numbers(n, "{id: f%d, type: date},") + "]\n" }
-	options := func(n int) string {
-		return "form: a\nfields: [{id: x, type: radio, options: [" + numbers(n, "o%d,") + "]}]\n"
-	}
-	rules := func(n int) string {
-		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {any: [" + numbers(n, "{field: x, equals: v%d},") + "]}}]\n"
-	}
-	values := func(n int) string {
-		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {field: x, equals: [" + numbers(n, "%d,") + "]}}]\n"
-	}
-	scans := func(n int) string {
-		return "form: a\nfields: [{id: x, type: textfield}, {id: y, type: date, showIf: {any: [" + numbers(n, "{field: x, contains: v%d},") + "]}}]\n"
-	}
-	defaults := func(n int) string {
-		return "form: a\nfields: [{id: x, type: checkbox, default: [" + numbers(n, "%d,") + "]}]\n"
-	}
-	number := func(key, field string) func(int) string {
-		return func(n int) string {
-			return fmt.Sprintf("form: a\n"+key+"\nfields: [{id: x, type: textfield"+field+"}]\n", n)
-		}
-	}
-	text := func(key, field string) func(int) string {
-		return func(n int) string {
-			return fmt.Sprintf("form: a\n"+key+"\nfields: [{id: x, type: textbox"+field+"}]\n", strings.Repeat("x", n))
-		}
-	}
-	addresses := func(n int) string {
-		return "form: a\nnotify: [" + numbers(n, "a%d@example.org,") + "]\nfields: [{id: x, type: date}]\n"
-	}
-	digits := func(n int) string {
-		return "form: a\nfields: [{id: x, type: textfield, validate: numeric, min: " + strings.Repeat("9", n) + "}]\n"
-	}
-	comment := func(n int) string {
-		form := "form: a\nfields: [{id: x, type: date}]\n#"
-		return form + strings.Repeat("x", n-len(form)-1) + "\n"
-	}
-	for name, c := range map[string]struct {
-		form  func(int) string
+	const field = "\nfields: [{id: x, type: textfield}]\n"
+	const rules = "fields: [{id: x, type: textfield}, {id: y, type: date, showIf: "
+	for template, c := range map[string]struct {
 		limit int
 		want  string
 	}{
-		"defaults":  {defaults, MaxOptions, "more than 1000 values"},
-		"limit":     {number("limit: %d", ""), MaxLimit, "from 1 to 10000"},
-		"maxLength": {number("", ", maxLength: %d"), MaxMaxLength, "from 1 to 1000000"},
-		"notify":    {addresses, MaxNotify, "more than 20 addresses"},
-		"address":   {text("notify: %s@example.org", ""), maxAddressLen - len("@example.org"), "longer than 254 bytes"},
-		"title":     {text("title: %s", ""), MaxTextBytes, "longer than 4096 bytes"},
-		"thanks":    {text("thanks: %s", ""), MaxTextBytes, "longer than 4096 bytes"},
-		"default":   {text("", ", default: %s"), MaxTextBytes, "longer than 4096 bytes"},
-		"min":       {digits, maxBoundLen, "more than 40 digits"},
-		"fields":    {fields, MaxFields, "more than 1000 fields"},
-		"options":   {options, MaxOptions, "more than 1000 options"},
-		"rules":     {rules, MaxRules, "more than 1000 rules"},
-		"values":    {values, MaxOptions, "more than 1000 values"},
-		"scans":     {scans, MaxScans, "more than 100 rules about field \"x\""},
-		"bytes":     {comment, MaxBlockBytes, "more than 262144 bytes"},
+		"fields: [{id: x, type: checkbox, default: [«%d,»]}]\n": {MaxOptions, "more than 1000 values"},
+		"limit: N" + field: {MaxLimit, "from 1 to 10000"},
+		"fields: [{id: x, type: textbox, maxLength: N}]\n":                  {MaxMaxLength, "from 1 to 1000000"},
+		"notify: [«a%d@example.org,»]" + field:                              {MaxNotify, "more than 20 addresses"},
+		"notify: «x»@example.org" + field:                                   {maxAddressLen - len("@example.org"), "longer than 254 bytes"},
+		"title: «x»" + field:                                                {MaxTextBytes, "longer than 4096 bytes"},
+		"thanks: «x»" + field:                                               {MaxTextBytes, "longer than 4096 bytes"},
+		"fields: [{id: x, type: textbox, default: «x»}]\n":                  {MaxTextBytes, "longer than 4096 bytes"},
+		"fields: [{id: x, type: textfield, validate: numeric, min: «9»}]\n": {maxBoundLen, "more than 40 digits"},
+		"fields: [«{id: f%d, type: date},»]\n":                              {MaxFields, "more than 1000 fields"},
+		"fields: [{id: x, type: radio, options: [«o%d,»]}]\n":               {MaxOptions, "more than 1000 options"},
+		rules + "{any: [«{field: x, equals: v%d},»]}}]\n":                   {MaxRules, "more than 1000 rules"},
+		rules + "{field: x, equals: [«%d,»]}}]\n":                           {MaxOptions, "more than 1000 values"},
+		rules + "{any: [«{field: x, contains: v%d},»]}}]\n":                 {MaxScans, "more than 100 rules about field \"x\""},
+		field + "#«x»\n":                                                    {MaxBlockBytes - len("form: a\n"+field+"#\n"), "more than 262144 bytes"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit)+"```\n"), nil); len(p.Diagnostics) != 0 || p.Blocks[0].Form == nil {
-				t.Errorf("at the limit: %v", p.Diagnostics)
+		t.Run(template, func(t *testing.T) {
+			at := Parse(Markdown, 1, []byte("```form\nform: a\n"+repeat(template, c.limit)+"```\n"), nil)
+			if len(at.Diagnostics) != 0 || at.Blocks[0].Form == nil {
+				t.Errorf("at the limit: %v", at.Diagnostics)
 			}
-			p := Parse(Markdown, 1, []byte("```form\n"+c.form(c.limit+1)+"```\n"), nil)
+			p := Parse(Markdown, 1, []byte("```form\nform: a\n"+repeat(template, c.limit+1)+"```\n"), nil)
 			if len(p.Diagnostics) != 1 || !strings.Contains(p.Diagnostics[0].Message, c.want) || p.Blocks[0].FormID != "a" || p.Blocks[0].Form != nil {
 				t.Errorf("beyond the limit: %v %v", p.Blocks, p.Diagnostics)
 			}

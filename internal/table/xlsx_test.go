@@ -62,20 +62,29 @@ func sheet(t testing.TB, book *excelize.File, name string, width int) (shown [][
 	return shown, types
 }
 
+// raw is the number in a cell.
+func raw(t testing.TB, book *excelize.File, name, cell string) string {
+	t.Helper()
+	text, err := book.GetCellValue(name, cell, excelize.Options{RawCellValue: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // timestamp reads a date cell. excelize shows no fractions of seconds.
 func timestamp(t testing.TB, book *excelize.File, name, cell string) string {
 	t.Helper()
-	raw, err := book.GetCellValue(name, cell, excelize.Options{RawCellValue: true})
+	text := raw(t, book, name, cell)
+	serial, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return ""
-	}
-	serial, err := strconv.ParseFloat(raw, 64)
-	if err != nil {
-		return raw
+		return text
 	}
 	millis := math.Round((serial - unixSerial) * dayMillis)
-	return time.UnixMilli(int64(millis)).UTC().Format("2006-01-02T15:04:05.000Z")
+	return time.UnixMilli(int64(millis)).UTC().Format(apiTime)
 }
+
+const apiTime = "2006-01-02T15:04:05.000Z"
 
 func TestXLSXReadsBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -118,24 +127,19 @@ func TestXLSXOfHostileValues(t *testing.T) {
 }
 
 func TestTimestampsAreDates(t *testing.T) {
-	for _, tt := range []struct {
-		at   time.Time
-		date bool
-	}{
-		{time.Date(2026, 11, 15, 19, 0, 0, 0, time.UTC), true},
-		{time.Date(2026, 11, 15, 23, 59, 59, 999_000_000, time.UTC), true},
-		{time.Date(2026, 11, 15, 0, 0, 0, 1_000_000, time.UTC), true},
-		{time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC), true},
-		{time.Date(1969, 12, 31, 23, 59, 59, 1_000_000, time.UTC), true},
-		{time.Date(1900, 3, 1, 0, 0, 0, 0, time.UTC), true},
-		{time.Date(1900, 2, 28, 23, 59, 59, 0, time.UTC), false},
-		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), true},
+	for want, date := range map[string]bool{
+		"2026-11-15T19:00:00.000Z": true, "2026-11-15T23:59:59.999Z": true, "2026-11-15T00:00:00.001Z": true,
+		"1970-01-01T00:00:00.000Z": true, "1969-12-31T23:59:59.001Z": true, "9999-12-31T23:59:59.000Z": true,
+		"1900-03-01T00:00:00.000Z": true, "1900-02-28T23:59:59.000Z": false,
 	} {
 		s := submission(1)
-		s.Created = tt.at.In(time.FixedZone("", 7200))
-		tb := table{formOf(), []forms.Submission{s}}
-		got, types := sheet(t, open(t, tb.xlsx(t, Options{})), "results", 3)
-		if want := tt.at.Format("2006-01-02T15:04:05.000Z"); got[1][1] != want || (types[1][1] == excelize.CellTypeUnset) != tt.date {
+		at, err := time.Parse(apiTime, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Created = at.In(time.FixedZone("", 7200))
+		got, types := sheet(t, open(t, table{formOf(), []forms.Submission{s}}.xlsx(t, Options{})), "results", 3)
+		if got[1][1] != want || (types[1][1] == excelize.CellTypeUnset) != date {
 			t.Errorf("%s: %s of type %d", want, got[1][1], types[1][1])
 		}
 	}
@@ -190,21 +194,9 @@ func TestNoteOfAFormWithoutFields(t *testing.T) {
 }
 
 func TestNotesAreBoundedAndCounted(t *testing.T) {
-	w := NewXLSX(NewColumns(formOf("a"), Options{}))
 	long := submission(1, "a", strings.Repeat("x", maxCell+1))
-	dst, err := w.Begin(nil)
-	for range maxNotes + 3 {
-		if err == nil {
-			dst, err = w.Row(dst, long)
-		}
-	}
-	if err == nil {
-		dst, err = w.End(dst)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := open(t, dst).GetRows("notes")
+	book := open(t, table{formOf("a"), slices.Repeat([]forms.Submission{long}, maxNotes+3)}.xlsx(t, Options{}))
+	rows, err := book.GetRows("notes")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,17 +245,6 @@ func TestLargestSheet(t *testing.T) {
 	}
 }
 
-func TestParts(t *testing.T) {
-	file := table{formOf("a"), []forms.Submission{submission(1, "a", "x")}}.xlsx(t, Options{})
-	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.File[0].Name != "[Content_Types].xml" {
-		t.Errorf("the first part is %s", r.File[0].Name)
-	}
-}
-
 func TestTextOfXML(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain": "plain", "<&>": "&lt;&amp;&gt;", "a\tb\nc": "a\tb\nc", "\r": "_x000D_", "\x01\x1f": "_x0001__x001F_",
@@ -300,12 +281,8 @@ func TestNumbersShowTheDigitsAsSent(t *testing.T) {
 		if !slices.Equal(types[1][3:], want) {
 			t.Errorf("%s has cells of the types %v, want %v", text, types[1][3:], want)
 		}
-		raw, err := book.GetCellValue("results", "D2", excelize.Options{RawCellValue: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := strconv.ParseFloat(raw, 64); got != number || err != nil {
-			t.Errorf("%s is the number %s (%v)", text, raw, err)
+		if got, err := strconv.ParseFloat(raw(t, book, "results", "D2"), 64); got != number || err != nil {
+			t.Errorf("%s is the number %v (%v)", text, got, err)
 		}
 	}
 	for _, text := range []string{
@@ -328,8 +305,8 @@ func TestDatesAreDates(t *testing.T) {
 		if date := types[1][3] == excelize.CellTypeUnset; shown[1][3] != text || date != (serial != "") {
 			t.Errorf("%s is shown as %s; a date: %t", text, shown[1][3], date)
 		}
-		if raw, err := book.GetCellValue("results", "D2", excelize.Options{RawCellValue: true}); serial != "" && raw != serial {
-			t.Errorf("%s is day %s, want %s (%v)", text, raw, serial, err)
+		if got := raw(t, book, "results", "D2"); serial != "" && got != serial {
+			t.Errorf("%s is day %s, want %s", text, got, serial)
 		}
 	}
 }
@@ -358,22 +335,27 @@ func TestSheetsAreReadyToWorkWith(t *testing.T) {
 			t.Errorf("column %s has the width %v, want %v (%v)", column, got, want, err)
 		}
 	}
-	if xml := part(t, file, "xl/worksheets/sheet1.xml"); !strings.HasSuffix(xml, `</sheetData><autoFilter ref="A1:F3"/></worksheet>`) {
+	first, xml := part(t, file, "xl/worksheets/sheet1.xml")
+	if first != "[Content_Types].xml" { // by which programs tell the type of the file
+		t.Errorf("the first part is %s", first)
+	}
+	if !strings.HasSuffix(xml, `</sheetData><autoFilter ref="A1:F3"/></worksheet>`) {
 		t.Errorf("no filter: %s", xml[max(0, len(xml)-200):])
 	}
 }
 
-func part(t *testing.T, file []byte, name string) string {
+// part returns a part of a workbook, and the name of its first one.
+func part(t *testing.T, file []byte, name string) (first, text string) {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := fs.ReadFile(r, name)
+	content, err := fs.ReadFile(r, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return r.File[0].Name, string(content)
 }
 
 // TestMemoryStaysFlat writes far more than it may hold.
