@@ -75,7 +75,7 @@ type formBlock struct {
 }
 
 // author begins to write a form with an example.
-func (s *Site) author(w http.ResponseWriter, c *call) error {
+func (c *call) author() error {
 	c.Log.SetUser(c.Who.Name)
 	name := examples[0].Name
 	if c.URL.Query().Has("template") {
@@ -84,7 +84,7 @@ func (s *Site) author(w http.ResponseWriter, c *call) error {
 	if !slices.ContainsFunc(examples, func(e example) bool { return e.Name == name }) {
 		return &request.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
 	}
-	return s.showText(w, c, exampleText(name), authorPage{Chosen: name})
+	return c.showText(exampleText(name), authorPage{Chosen: name})
 }
 
 func exampleText(name string) string {
@@ -92,17 +92,17 @@ func exampleText(name string) string {
 }
 
 // showWritten shows the form of a text that was sent. Nothing is stored.
-func (s *Site) showWritten(w http.ResponseWriter, c *call) error {
+func (c *call) showWritten() error {
 	c.Log.SetUser(c.Who.Name)
 	if err := c.HoldAuthor(); err != nil {
-		c.CloseUnread(w)
+		c.CloseUnread(c.w)
 		return err
 	}
-	sent, err := c.readForm(w, maxForm+maxAuthorText, errFormTooLong)
+	sent, err := c.readForm(maxForm+maxAuthorText, errFormTooLong)
 	if err != nil {
 		return err
 	}
-	return s.showText(w, c, sent.Get(textControl), authorPage{})
+	return c.showText(sent.Get(textControl), authorPage{})
 }
 
 var errFormTooLong = &request.StatusError{
@@ -112,20 +112,22 @@ var errFormTooLong = &request.StatusError{
 
 // resumeAuthor shows the text that was there before its author had to sign in
 // again.
-func (s *Site) resumeAuthor(w http.ResponseWriter, c *call, typed url.Values) error {
-	return s.showText(w, c, typed.Get(textControl), authorPage{Notice: "You are signed in again, and the text is as you left it."})
+func (c *call) resumeAuthor(typed url.Values) error {
+	return c.showText(typed.Get(textControl), authorPage{
+		Notice: "You are signed in again, and the text is as you left it.",
+	})
 }
 
 // showText shows a text and its form. page holds what else the page says.
-func (s *Site) showText(w http.ResponseWriter, c *call, text string, page authorPage) error {
+func (c *call) showText(text string, page authorPage) error {
 	page.Text = strings.ToValidUTF8(lineFeeds(text), "\uFFFD")
 	if err := c.readText(&page); err != nil {
 		return err
 	}
 	page.Layout = c.layout("Write a form")
 	page.Script, page.Wide = "author.js", true
-	page.For, page.Examples, page.PageID = s.hashUser(c.Who.Name), examples, authorPageID
-	return c.render(w, http.StatusOK, "author", &page)
+	page.For, page.Examples, page.PageID = c.hashUser(), examples, authorPageID
+	return c.render(http.StatusOK, "author", &page)
 }
 
 // readText adds the problems of the text and the form that it makes. A text can be
@@ -171,7 +173,9 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 
 // formBlocks are the blocks to copy, one for each format.
 func formBlocks(text string) []formBlock {
-	blocks := []formBlock{{ID: "markdown", Name: "Markdown"}, {ID: "confluence", Name: "Confluence"}, {ID: "wikitext", Name: "Wikitext"}}
+	blocks := []formBlock{
+		{ID: "markdown", Name: "Markdown"}, {ID: "confluence", Name: "Confluence"}, {ID: "wikitext", Name: "Wikitext"},
+	}
 	for i, format := range []markup.Format{markup.Markdown, markup.Confluence, markup.Wikitext} {
 		var err error
 		if blocks[i].Text, err = markup.FormBlock(format, []byte(text)); err != nil {

@@ -94,8 +94,7 @@ func TestExamples(t *testing.T) {
 }
 
 func TestAuthor(t *testing.T) {
-	e := newEnv(t, nil)
-	b := e.signedIn(t, "alice")
+	_, b := newAlice(t, nil)
 	b.get("/author").want(http.StatusOK, "Write a form", "No problems", "What do you think?")
 	for _, x := range examples {
 		a := b.get("/author?template=" + x.Name)
@@ -276,8 +275,7 @@ func TestAuthorBlocks(t *testing.T) {
 }
 
 func TestAuthorTooLarge(t *testing.T) {
-	e := newEnv(t, nil)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, nil)
 	full := shortForm + strings.Repeat("#\n", (markup.MaxBlockBytes-len(shortForm))/2)
 	b.write(full).want(http.StatusOK, "No problems", "Name") // CR LF make it larger than it is
 	b.write(full+"##\n").want(http.StatusOK, "1 problem", "more than 262144 bytes")
@@ -336,8 +334,7 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 // After a new sign-in the text is there again, for the same user only.
 func TestAuthorExpiredSession(t *testing.T) {
 	for _, user := range []string{"alice", "bob"} {
-		e := newEnv(t, nil)
-		b := e.signedIn(t, "alice")
+		e, b := newAlice(t, nil)
 		values := with(url.Values{"_for": b.get("/author").values()["_for"]}, "text", "\n\n"+shortForm+"# mine\n")
 		e.Clock.Advance(session.Lifetime + time.Minute)
 		a := b.send("/author", values)

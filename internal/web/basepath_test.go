@@ -71,7 +71,7 @@ func (b *browser) visit(user, below string) {
 	if strings.HasSuffix(below, embedPrefix) {
 		return
 	}
-	b.send(below+"/author", with(b.get(below+"/author").values(), "text", "form: a\nfields: [")).want(http.StatusOK, "problem")
+	b.fill(below+"/author", "text", "form: a\nfields: [").want(http.StatusOK, "problem")
 	b.get(below+survey+"/results?filter[rating]=9").want(http.StatusOK, "No submission matches")
 	last := below + survey + "/submission/2"
 	b.postForm(last+"/delete", b.get(last+"/delete").values()).want(http.StatusOK, "Submissions")

@@ -24,7 +24,7 @@ type changePage struct {
 // difference is a question whose stored answer is not that in the form.
 type difference struct{ Label, Theirs, Yours string }
 
-func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, error) {
+func (c *call) newChangePage(st stored, with filling) (*changePage, error) {
 	with.access = st.access
 	view, err := c.formView("f0", st.access.Form, with)
 	if err != nil {
@@ -32,15 +32,15 @@ func (s *Site) newChangePage(c *call, st stored, with filling) (*changePage, err
 	}
 	view.Action, view.Submit, view.Cancel = st.at("/change"), "Save", st.at("")
 	view.Hidden = url.Values{
-		tagControl: {st.access.Tag(st.sub)}, forControl: {s.hashUser(c.Who.Name)}, labelsControl: {labelsOf(st.access)},
+		tagControl: {st.access.Tag(st.sub)}, forControl: {c.hashUser()}, labelsControl: {labelsOf(st.access)},
 	}
-	view.Draft = s.draftName(c, st.access, c.unframedPath(st.path))
+	view.Draft = c.draftName(st.access, c.unframedPath(st.path))
 	page := &changePage{Layout: st.layout("Change submission" + st.number()), Number: st.number(), Form: view}
 	page.Script = "form.js"
 	return page, nil
 }
 
-func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
+func (c *call) changeSubmission() error {
 	st, err := c.changeable()
 	if err != nil {
 		return err
@@ -48,11 +48,11 @@ func (s *Site) changeSubmission(w http.ResponseWriter, c *call) error {
 	if closed, ok := errors.AsType[*forms.Invalid](st.access.MayUpdate()); ok {
 		return &service.Error{Kind: service.Forbidden, Detail: upperFirst(closed.Errors[0]) + "."}
 	}
-	page, err := s.newChangePage(c, st, st.filling())
+	page, err := c.newChangePage(st, st.filling())
 	if err != nil {
 		return err
 	}
-	return c.render(w, http.StatusOK, "change", page)
+	return c.render(http.StatusOK, "change", page)
 }
 
 // errChanged: the submission or its form is not in the state that the page shows.
@@ -68,7 +68,7 @@ func wantTag(sent url.Values) func(tag string) error {
 	}
 }
 
-func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
+func (c *call) saveSubmission() error {
 	before, err := c.changeable() // don't take files for a change that is not allowed
 	access := before.access
 	if isKind(err, service.NotFound) {
@@ -77,17 +77,17 @@ func (s *Site) saveSubmission(w http.ResponseWriter, c *call) error {
 	if err != nil {
 		return err
 	}
-	sent, access, err := s.receive(w, c, access)
+	sent, access, err := c.receive(access)
 	switch {
 	case err != nil:
 		return err
 	case before.access == nil:
 		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
-		return s.showDeleted(w, c, access, sent)
+		return c.showDeleted(access, sent)
 	case sent.extra.Has(updateControl):
-		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusOK})
+		return c.showChangeAgain(sent, refusal{status: http.StatusOK})
 	}
-	return s.merge(w, c, access, before, sent)
+	return c.merge(access, before, sent)
 }
 
 func isKind(err error, kind service.Kind) bool {
@@ -97,28 +97,28 @@ func isKind(err error, kind service.Kind) bool {
 
 // showDeleted shows a change of a submission that is not there any more as a form
 // to send, so that what was typed is not lost.
-func (s *Site) showDeleted(w http.ResponseWriter, c *call, access *service.Access, sent received) error {
-	return s.showAgain(w, c, access, sent, refusal{
+func (c *call) showDeleted(access *service.Access, sent received) error {
+	return c.showAgain(access, sent, refusal{
 		status: http.StatusNotFound,
-		reason: "The submission was deleted since you opened it. Nothing was saved. “Send” makes a new submission, in your name, of what you see here.",
+		reason: "The submission was deleted since you opened it. Nothing was saved. " +
+			"“Send” makes a new submission, in your name, of what you see here.",
 	})
 }
 
-func (s *Site) merge(w http.ResponseWriter, c *call, access *service.Access, before stored, sent received) error {
+func (c *call) merge(access *service.Access, before stored, sent received) error {
 	_, err := access.Merge(c.Context(), before.sub.ID, before.changes(sent), wantTag(sent.extra), c.HoldAnswer)
 	var invalid *forms.Invalid
 	switch {
 	case errors.As(err, &invalid):
-		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
+		return c.showChangeAgain(sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	case errors.Is(err, errChanged):
-		return s.showChangeAgain(w, c, sent, refusal{status: http.StatusConflict})
+		return c.showChangeAgain(sent, refusal{status: http.StatusConflict})
 	case isKind(err, service.NotFound):
-		return s.showDeleted(w, c, access, sent)
+		return c.showDeleted(access, sent)
 	case err != nil:
 		return err
 	}
-	redirect(w, c.Request, withQuery(before.path, "saved", before.list.listQuery()))
-	return nil
+	return c.redirect(withQuery(before.path, "saved", before.list.listQuery()))
 }
 
 // changes are the answers that differ from what is stored. What somebody did
@@ -153,12 +153,14 @@ func (st stored) changes(sent received) []forms.Answer {
 // the stored ones, without those that are to go. It is nil if that changes nothing.
 func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []forms.Answer {
 	names := keptFiles(sent.FieldID, st.values[sent.FieldID], removed)
-	if cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" && strings.Join(names, forms.Separator) == st.values[sent.FieldID] {
+	unchanged := strings.Join(names, forms.Separator) == st.values[sent.FieldID]
+	if unchanged && cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" {
 		return nil
 	}
 	for i := range sent.Files {
-		sent.Files[i].Name = forms.UniqueFileName(sent.Files[i].Name, func(n string) bool { return slices.Contains(names, n) })
-		names = append(names, sent.Files[i].Name)
+		file := &sent.Files[i]
+		file.Name = forms.UniqueFileName(file.Name, func(n string) bool { return slices.Contains(names, n) })
+		names = append(names, file.Name)
 	}
 	if len(sent.Files) > 0 && len(names) > service.MaxFilesPerField {
 		sent.Misfit = service.TooManyFiles
@@ -180,14 +182,14 @@ func keptFiles(fieldID, value string, removed map[string]bool) []string {
 // showChangeAgain shows a submission as somebody wants to change it, and why it was
 // not stored. After a conflict it shows both versions, and the next "Save" replaces
 // the one that is stored now.
-func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, why refusal) error {
+func (c *call) showChangeAgain(sent received, why refusal) error {
 	st, err := c.changeable()
 	if isKind(err, service.NotFound) {
 		access, err := c.Form()
 		if err != nil {
 			return err
 		}
-		return s.showDeleted(w, c, access, sent)
+		return c.showDeleted(access, sent)
 	}
 	if err != nil {
 		return err
@@ -203,7 +205,7 @@ func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, wh
 			with.why.reason += "The form below shows what is stored now."
 		}
 	}
-	page, err := s.newChangePage(c, st, with)
+	page, err := c.newChangePage(st, with)
 	if err != nil {
 		return err
 	}
@@ -214,7 +216,7 @@ func (s *Site) showChangeAgain(w http.ResponseWriter, c *call, sent received, wh
 	if why.status != http.StatusConflict {
 		page.Form.Hidden.Set(tagControl, sent.extra.Get(tagControl))
 	}
-	return c.render(w, why.status, "change", page)
+	return c.render(why.status, "change", page)
 }
 
 // differences are the questions whose stored answer the next "Save" replaces.
@@ -238,6 +240,6 @@ func (st stored) differences(sent received, with filling) []difference {
 }
 
 // resumeChange shows a change as it was before its user had to sign in again.
-func (s *Site) resumeChange(w http.ResponseWriter, c *call, typed url.Values) error {
-	return s.showChangeAgain(w, c, newReceived(typed), refusal{status: http.StatusOK, notice: resumedNotice})
+func (c *call) resumeChange(typed url.Values) error {
+	return c.showChangeAgain(newReceived(typed), refusal{status: http.StatusOK, notice: resumedNotice})
 }

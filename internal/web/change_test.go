@@ -35,14 +35,14 @@ fields:
 func newVisit(t *testing.T, b *browser) string {
 	t.Helper()
 	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "reason", "because", "days", "Mon"), chosenFile{"paper", "a.txt", "x"})
-	path := strings.TrimSuffix(p.path, "?sent")
-	b.send(path+"/change", with(b.get(path+"/change").values(), "rating", "2")).want(http.StatusOK, "The changes are saved")
+	path := p.submission()
+	b.fill(path+"/change", "rating", "2").want(http.StatusOK, "The changes are saved")
 	return path
 }
 
 func wantStored(t *testing.T, e *env, want map[string]string) {
 	t.Helper()
-	if got := valuesOf(t, e.latest(t, "alice", 1, "visit")); !maps.Equal(got, want) {
+	if got := e.stored(t, "visit"); !maps.Equal(got, want) {
 		t.Errorf("stored %q, want %q", got, want)
 	}
 }
@@ -58,7 +58,7 @@ var shownAgain = map[string]func(e *env, b *browser, path string, values url.Val
 		return b.send(path, with(p.values(), "rating", values.Get("rating"), "_update", "1"))
 	},
 	"conflict": func(_ *env, b *browser, path string, values url.Values) *answer {
-		b.send(path, with(b.get(path).values(), "note", "other")).want(http.StatusOK)
+		b.fill(path, "note", "other").want(http.StatusOK)
 		p := b.send(path, values)
 		p.want(http.StatusConflict)
 		return b.send(path, with(p.values(), "note", "", "_update", "1"))
@@ -67,7 +67,7 @@ var shownAgain = map[string]func(e *env, b *browser, path string, values url.Val
 		e.Clock.Advance(13 * time.Hour)
 		p := b.send(path, values)
 		p.want(http.StatusForbidden, "not signed in any more")
-		return b.send(path, with(p.values(), "_username", "alice", "_password", "alice-secret"))
+		return b.send(path, p.signedInAgain())
 	},
 	"save": nil,
 }
@@ -78,8 +78,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 	all := map[string]string{"rating": "1", "reason": "because", "days": "Mon"}
 	for name, again := range shownAgain {
 		t.Run(name, func(t *testing.T) {
-			e := newEnv(t, visitPage)
-			b := e.signedIn(t, "alice")
+			e, b := newAlice(t, visitPage)
 			path := newVisit(t, b) + "/change"
 			wantStored(t, e, map[string]string{"rating": "2", "reason": "because", "days": "Mon", "paper": "a.txt"})
 			values := b.get(path).values()
@@ -96,7 +95,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 				}
 			}
 			b.send(path, values).want(http.StatusOK, "The changes are saved")
-			got := valuesOf(t, e.latest(t, "alice", 1, "visit"))
+			got := e.stored(t, "visit")
 			maps.DeleteFunc(got, func(_, value string) bool { return value == "" })
 			if !maps.Equal(got, all) {
 				t.Errorf("stored %q, want %q", got, all)
@@ -110,7 +109,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 				t.Errorf("the boxes %q are ticked again", days)
 			}
 			b.send(path, p.values()).want(http.StatusOK, "The changes are saved")
-			if got := valuesOf(t, e.latest(t, "alice", 1, "visit"))["days"]; got != "" {
+			if got := e.stored(t, "visit")["days"]; got != "" {
 				t.Errorf("the box %q is still ticked", got)
 			}
 		})
@@ -129,15 +128,14 @@ func (b *browser) content(path, name string) string {
 
 // Files that are chosen on a change are added. Each stored one can be removed by itself.
 func TestChosenFilesAreAdded(t *testing.T) {
-	e := newEnv(t, visitPage)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, visitPage)
 	path := newVisit(t, b) + "/change"
 	save := func(want string, remove []string, files ...chosenFile) {
 		t.Helper()
 		values := b.get(path).values()
 		values["_remove"] = remove
 		b.send(path, values, files...).want(http.StatusOK, "The changes are saved")
-		if got := valuesOf(t, e.latest(t, "alice", 1, "visit"))["paper"]; got != want {
+		if got := e.stored(t, "visit")["paper"]; got != want {
 			t.Errorf("stored %s, want %s", got, want)
 		}
 	}
@@ -158,22 +156,20 @@ func TestChosenFilesAreAdded(t *testing.T) {
 
 // Names that were sent by the API without a file are not lost, and not touched.
 func TestChosenFilesKeepNames(t *testing.T) {
-	e := newEnv(t, visitPage)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, visitPage)
 	path := fmt.Sprintf("%s/submission/%d/change", visit, e.submit(t, "alice", 1, "visit", "rating", "2", "paper", "on my desk;;b"))
 	values := b.get(path).values()
 	b.send(path, values).want(http.StatusOK)
 	wantStored(t, e, map[string]string{"rating": "2", "paper": "on my desk;;b"})
 	b.send(path, b.get(path).values(), chosenFile{"paper", "b", "y"}).want(http.StatusOK)
-	if got := valuesOf(t, e.latest(t, "alice", 1, "visit"))["paper"]; got != "on my desk;;b;b (2)" {
+	if got := e.stored(t, "visit")["paper"]; got != "on my desk;;b;b (2)" {
 		t.Errorf("stored %q", got)
 	}
 }
 
 // More files than a question may have are refused, and the form comes back as it was.
 func TestTooManyFiles(t *testing.T) {
-	e := newEnv(t, visitPage)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, visitPage)
 	path := newVisit(t, b) + "/change" // with one file
 	files := func(count int) (list []chosenFile) {
 		for i := range count {
@@ -192,7 +188,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "note", "typed"), files(11)...)
 	p.want(http.StatusUnprocessableEntity, refusal)
-	if got := valuesOf(t, e.latest(t, "alice", 1, "visit")); got["paper"] != "a.txt" || p.values().Get("note") != "typed" {
+	if got := e.stored(t, "visit"); got["paper"] != "a.txt" || p.values().Get("note") != "typed" {
 		t.Errorf("stored %v, and the form has %v", got, p.values())
 	}
 	b.send(path, with(b.get(path).values(), "_remove", "paper/a.txt"), files(10)...).want(http.StatusOK, "The changes are saved")
@@ -207,7 +203,7 @@ fields:
 `))
 	b := e.signedIn(t, "alice")
 	p := b.send(leavePath, b.get(leavePath).values(), chosenFile{"paper", "a.txt", "x"})
-	path := strings.TrimSuffix(p.path, "?sent") + "/change"
+	path := p.submission() + "/change"
 	p = b.get(path)
 	if !hidden(p, "why") {
 		t.Error("the question shows at first")
@@ -240,7 +236,7 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
 		}, []string{"_remove", "paper/a.txt"}, "", []string{"Paper|a.txt;b.txt|b.txt"}},
 		{"a text", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.send(path, with(b.get(path).values(), "note", "theirs")).want(http.StatusOK)
+			b.fill(path, "note", "theirs").want(http.StatusOK)
 		}, []string{"note", "yours"}, "", []string{"Note|theirs|yours"}},
 		{"line ends", func(t *testing.T, e *env, _ *browser, _ string) {
 			sub := e.latest(t, "alice", 1, "visit")
@@ -257,8 +253,7 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 		}, nil, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := newEnv(t, visitPage)
-			b := e.signedIn(t, "alice")
+			e, b := newAlice(t, visitPage)
 			path := newVisit(t, b) + "/change"
 			values := with(b.get(path).values(), tt.yours...)
 			tt.theirs(t, e, b, path)

@@ -173,7 +173,9 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 		operator = forms.Contains
 	}
 	for _, o := range shown {
-		b := bar{Label: clipLabel(o.Value), Count: o.Count, Percent: percent(o.Count, sum.Answered), Width: share(o.Count, most)}
+		b := bar{
+			Label: clipLabel(o.Value), Count: o.Count, Percent: percent(o.Count, sum.Answered), Width: share(o.Count, most),
+		}
 		// A value that is none of the options may have been cut.
 		if i := slices.Index(field.Options, o.Value); i >= 0 {
 			b.Tone = i % tones
@@ -199,7 +201,8 @@ func describeNumbers(n *forms.Numbers) string {
 // at each end, so that it does not flatten them.
 func newNumberChart(id, label, numberRange string, n *forms.Numbers) *columnChart {
 	c := &columnChart{
-		ID: id, Head: "Values", Title: "How often each value of “" + label + "” occurs", Desc: count(n.Count) + " values " + numberRange + ".",
+		ID: id, Head: "Values", Title: "How often each value of “" + label + "” occurs",
+		Desc: count(n.Count) + " values " + numberRange + ".",
 	}
 	bins := n.Bins
 	if n.Inner != nil {
@@ -269,7 +272,9 @@ type period struct {
 }
 
 var (
-	periods        = append([]period{{"day", "2 Jan 2006", 0, 1}, {"week from Monday", "2 Jan 2006", 0, 7}}, monthsAndYears...)
+	periods = append([]period{
+		{"day", "2 Jan 2006", 0, 1}, {"week from Monday", "2 Jan 2006", 0, 7},
+	}, monthsAndYears...)
 	monthsAndYears = []period{{"month", "Jan 2006", 1, 0}, {"year", "2006", 12, 0}}
 )
 

@@ -23,11 +23,11 @@ type deletePage struct {
 	Notice  string
 }
 
-func (s *Site) confirmDelete(w http.ResponseWriter, c *call) error {
-	return s.showDelete(w, c, http.StatusOK, "")
+func (c *call) confirmDelete() error {
+	return c.showDelete(http.StatusOK, "")
 }
 
-func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice string) error {
+func (c *call) showDelete(status int, notice string) error {
 	st, err := c.stored()
 	if err == nil && !st.access.Rights.Edit {
 		err = &service.Error{Kind: service.Forbidden, Detail: "Only editors of this page may delete submissions."}
@@ -39,18 +39,18 @@ func (s *Site) showDelete(w http.ResponseWriter, c *call, status int, notice str
 	for i := range answers { // enough to recognise it
 		answers[i].Value = forms.Truncate(answers[i].Value, maxDeleteAnswer)
 	}
-	return c.render(w, status, "delete", &deletePage{
+	return c.render(status, "delete", &deletePage{
 		Layout: st.layout("Delete submission" + st.number()), Number: st.number(),
 		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
 	})
 }
 
-func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
+func (c *call) deleteSubmission() error {
 	_, id, err := c.Submission()
 	if err != nil {
 		return err
 	}
-	sent, err := c.readForm(w, maxForm, errUnreadable)
+	sent, err := c.readForm(maxForm, errUnreadable)
 	if err != nil {
 		return err
 	}
@@ -60,12 +60,12 @@ func (s *Site) deleteSubmission(w http.ResponseWriter, c *call) error {
 	}
 	err = access.Delete(c.Context(), id, wantTag(sent))
 	if errors.Is(err, errChanged) {
-		return s.showDelete(w, c, http.StatusConflict, "The submission or its form has changed since you opened it. It was not deleted. Look at it once more.")
+		return c.showDelete(http.StatusConflict, "The submission or its form has changed since you opened it. "+
+			"It was not deleted. Look at it once more.")
 	}
 	if err != nil {
 		return err
 	}
 	deleted := "deleted=" + strconv.FormatInt(id, 10)
-	redirect(w, c.Request, withQuery(c.formPath(access.Form)+"/results", deleted, c.openedFrom(access.Form).listQuery()))
-	return nil
+	return c.redirect(withQuery(c.formPath(access.Form)+"/results", deleted, c.openedFrom(access.Form).listQuery()))
 }

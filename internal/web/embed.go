@@ -51,6 +51,11 @@ func (f frame) formPath(form *forms.Form) string {
 	return f.pagePath(form.PageID) + "/form/" + url.PathEscape(form.ID)
 }
 
+// submissionPath is the address of one submission.
+func (f frame) submissionPath(form *forms.Form, id int64) string {
+	return f.formPath(form) + "/submission/" + strconv.FormatInt(id, 10)
+}
+
 // resultsPath is "" where the caller could see no submission at all.
 func (f frame) resultsPath(form *forms.Form, seesAll bool) string {
 	if form.Anonymous && !seesAll {
@@ -78,10 +83,10 @@ const (
 )
 
 // offerNewTab answers in a frame in which a sign-in would fail.
-func (c *call) offerNewTab(w http.ResponseWriter, next, reason string) error {
+func (c *call) offerNewTab(next, reason string) error {
 	page := &newTabPage{Layout: c.layout("This form opens in a new tab"), Reason: reason, Address: c.unframedPath(next)}
 	page.NewTab = "" // the page itself is about that
-	return c.render(w, http.StatusOK, "newtab", page)
+	return c.render(http.StatusOK, "newtab", page)
 }
 
 // maySignIn is false within a frame over a connection without TLS: browsers take

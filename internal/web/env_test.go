@@ -74,6 +74,13 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 	return e
 }
 
+// newAlice is newEnv with the browser of alice.
+func newAlice(t testing.TB, files map[string]string, change ...func(*envOptions)) (*env, *browser) {
+	t.Helper()
+	e := newEnv(t, files, change...)
+	return e, e.signedIn(t, "alice")
+}
+
 // browser is a client with cookies of its own. It follows redirects.
 type browser struct {
 	t      testing.TB
@@ -218,6 +225,20 @@ func (b *browser) send(path string, values url.Values, files ...chosenFile) *ans
 	b.t.Helper()
 	body, contentType := multipartForm(b.t, values, files...)
 	return b.request(http.MethodPost, path, contentType, strings.NewReader(body))
+}
+
+// submission is the path of what was sent.
+func (a *answer) submission() string { return strings.TrimSuffix(a.path, "?sent") }
+
+// fill sends the form at a path as it is shown, with other values in pairs.
+func (b *browser) fill(path string, pairs ...string) *answer {
+	b.t.Helper()
+	return b.send(path, with(b.get(path).values(), pairs...))
+}
+
+// signedInAgain are the values of the page after a session has expired, with a sign-in.
+func (a *answer) signedInAgain() url.Values {
+	return with(a.values(), nameControl, "alice", passwordControl, "alice-secret")
 }
 
 func multipartForm(t testing.TB, values url.Values, files ...chosenFile) (body, contentType string) {

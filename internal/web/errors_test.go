@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
@@ -16,11 +15,10 @@ const fileWiki = "---\ntitle: Files\n---\n```form\nform: files\nfields:\n  - {id
 
 // What goes wrong with a download is told on a page, with the policy of pages.
 func TestErrorsOfDownloadsArePages(t *testing.T) {
-	e := newEnv(t, map[string]string{"1-files.md": fileWiki})
-	b := e.signedIn(t, "alice")
+	_, b := newAlice(t, map[string]string{"1-files.md": fileWiki})
 	const form = "/page/1/form/files"
 	sent := b.send(form, b.get(form).values(), chosenFile{"doc", "a.txt", "content"})
-	file := strings.TrimSuffix(sent.path, "?sent") + "/file/doc/"
+	file := sent.submission() + "/file/doc/"
 	for _, tt := range []struct {
 		name, header, value string
 		status              int

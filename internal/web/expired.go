@@ -38,18 +38,17 @@ const (
 
 // askToSignIn answers a request without a session. The form of an expired session
 // comes back with the sign-in page, and is shown again after the sign-in.
-func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error {
+func (c *call) askToSignIn(resume resumer) error {
 	if !c.maySignIn() {
-		return c.offerNewTab(w, c.URL.EscapedPath(), notEncrypted)
+		return c.offerNewTab(c.URL.EscapedPath(), notEncrypted)
 	}
 	if c.Method != http.MethodPost {
-		redirect(w, c.Request, c.path("/login")+"?next="+url.QueryEscape(c.URL.RequestURI()))
-		return nil
+		return c.redirect(c.path("/login") + "?next=" + url.QueryEscape(c.URL.RequestURI()))
 	}
 	if err := request.CheckOrigin(c.Request); err != nil {
 		return err
 	}
-	typed, err := c.readExpiredForm(w)
+	typed, err := c.readExpiredForm()
 	if err != nil {
 		return err
 	}
@@ -58,53 +57,58 @@ func (s *Site) askToSignIn(w http.ResponseWriter, c *call, resume resumer) error
 		typed.Del(control)
 	}
 	if !tried {
-		return c.render(w, http.StatusForbidden, "login", s.expiredPage(c, typed, name))
+		return c.render(http.StatusForbidden, "login", c.expiredPage(typed, name))
 	}
-	who, err := s.signIn(w, c, name, password)
+	who, err := c.signIn(name, password)
 	if err != nil {
 		c.Log.SetUser("") // as with any failed login: the address, and no name
-		return s.refuseSignIn(w, c, s.expiredPage(c, typed, name), err)
+		return c.refuseSignIn(c.expiredPage(typed, name), err)
 	}
 	c.Who = who
-	if resume == nil || typed.Get(forControl) != s.hashUser(who.Name) {
-		redirect(w, c.Request, c.URL.EscapedPath())
-		return nil
+	if resume == nil || typed.Get(forControl) != c.hashUser() {
+		return c.redirect(c.URL.EscapedPath())
 	}
-	return resume(s, w, c, typed)
+	return resume(c, typed)
 }
 
 // expiredPage is the sign-in page with the form of an expired session in it.
-func (s *Site) expiredPage(c *call, typed url.Values, name string) *signInPage {
+func (c *call) expiredPage(typed url.Values, name string) *signInPage {
 	page := c.newSignInPage("")
 	page.Action, page.Name, page.Expired, page.Typed = c.URL.RequestURI(), name, true, hiddenValues(typed)
-	page.Notice = "You are not signed in any more. Sign in, and what you have typed is there again. Nothing was sent yet. " +
+	page.Notice = "You are not signed in any more. Sign in, and what you have typed is there again. " +
+		"Nothing was sent yet. " +
 		"Files are not kept: choose them again after the sign-in."
 	return page
 }
 
-var errUnreadable = &request.StatusError{Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more."}
+var errUnreadable = &request.StatusError{
+	Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more.",
+}
 
 var errExpiredTooLarge = &request.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
-	Detail: "You are not signed in any more, and what was sent is more than can be kept while you sign in: 64 KiB of text, without files. " +
-		"Nothing was stored. Sign in in another tab, then go back to the form and send it again. If your browser shows an empty form, fill it in once more.",
+	Detail: "You are not signed in any more, and what was sent is more than can be kept while you sign in: " +
+		"64 KiB of text, without files. " +
+		"Nothing was stored. Sign in in another tab, then go back to the form and send it again. " +
+		"If your browser shows an empty form, fill it in once more.",
 }
 
 var errSignedOut = &request.StatusError{
 	Status: http.StatusForbidden,
-	Detail: "You are not signed in any more, and nothing was changed. Go back, copy what you have typed, and sign in again.",
+	Detail: "You are not signed in any more, and nothing was changed. " +
+		"Go back, copy what you have typed, and sign in again.",
 }
 
 // readExpiredForm reads a form that comes without a session.
-func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
+func (c *call) readExpiredForm() (url.Values, error) {
 	if err := c.HoldSignedOut(); err != nil {
-		c.CloseUnread(w)
+		c.CloseUnread(c.w)
 		return nil, err
 	}
-	control := http.NewResponseController(w)
+	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Now().Add(expiredReadTime))
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	typed, err := c.readForm(w, maxExpired, errExpiredTooLarge)
+	typed, err := c.readForm(maxExpired, errExpiredTooLarge)
 	if err == nil && len(hiddenValues(typed)) > maxExpiredValues {
 		err = errExpiredTooLarge
 	}
@@ -113,15 +117,15 @@ func (c *call) readExpiredForm(w http.ResponseWriter) (url.Values, error) {
 
 // readForm reads a form as browsers send it. The value of a file is its name. tooLarge is
 // the answer to a body of more than limit bytes.
-func (c *call) readForm(w http.ResponseWriter, limit int64, tooLarge error) (url.Values, error) {
+func (c *call) readForm(limit int64, tooLarge error) (url.Values, error) {
 	defer func(body io.ReadCloser) { c.Body = body }(c.Body) // see CloseUnread
-	c.Body = http.MaxBytesReader(w, c.Body, limit)
+	c.Body = http.MaxBytesReader(c.w, c.Body, limit)
 	read := c.ParseForm
 	if request.IsMultipart(c.Header) {
-		read = func() error { return c.ParseMultipartForm(limit) } // all of it in memory
+		read = func() error { return c.ParseMultipartForm(limit) } //nolint:gosec // the body is bounded
 	}
 	if err := read(); err != nil {
-		c.CloseUnread(w)
+		c.CloseUnread(c.w)
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, tooLarge
 		}

@@ -78,7 +78,6 @@ type errorLine struct {
 type question struct {
 	*forms.Field
 	ElementID   string
-	Label       string // never empty
 	Lang        string // of what the author wrote, or ""
 	Value       string // of a file field the names of stored files, joined as in the API
 	Kind        string // of control: text, textarea, select, radios, checkboxes, status, file
@@ -146,8 +145,9 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 	with.maxFile, with.today = c.Site.Backend.Service.MaxFile(), c.Site.Backend.Service.Today()
 	sections, questions := layOut(id, f, with)
 	return &formView{
-		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Typed: with.typed, Definition: conditionsOf(f),
-		Required: slices.ContainsFunc(questions, func(q *question) bool { return q.Required && !q.Locked }), Fixed: fixedValues(questions),
+		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Typed: with.typed,
+		Definition: conditionsOf(f), Fixed: fixedValues(questions),
+		Required: slices.ContainsFunc(questions, func(q *question) bool { return q.Required && !q.Locked }),
 	}, nil
 }
 
@@ -214,7 +214,7 @@ type questionBuilder struct {
 func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	f, with := &b.form.Fields[rank], b.with
 	q := &question{
-		Field: f, ElementID: id, Label: f.Label, Value: with.values[rank], Hidden: hidden,
+		Field: f, ElementID: id, Value: with.values[rank], Hidden: hidden,
 		Stored: with.files[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
 	}
 	if with.access != nil {
@@ -228,13 +228,21 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	if q.Error == "" { // which says what to do with the file
 		q.NotStored = strings.ReplaceAll(with.notStored[f.ID], forms.Separator, ", ")
 	}
-	b.setControl(q)
+	switch {
+	case q.Type == forms.Textbox:
+		q.Kind = "textarea"
+	case q.Type == forms.File:
+		q.fileControl(with.maxFile)
+	case len(q.Options) > 0 && choiceKinds[q.Type] != "":
+		q.Kind, q.Choices = choiceKinds[q.Type], b.choices(q)
+	default: // without options, any text is taken
+		q.textControl()
+	}
 	b.setBounds(q)
 	q.MarkShown = q.Kind == "checkboxes" && (with.change || f.Default != "")
-	var described []string
 	describe := func(shown bool, suffix string) {
 		if shown {
-			described = append(described, id+suffix)
+			q.DescribedBy = strings.TrimPrefix(q.DescribedBy+" "+id+suffix, " ")
 		}
 	}
 	describe(f.Help != "", "-help")
@@ -242,27 +250,12 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	describe(q.Needed(), "-needed")
 	describe(q.Error != "", "-error")
 	describe(q.NotStored != "", "-again")
-	q.DescribedBy = strings.Join(described, " ")
 	return q
 }
 
 // Needed reports whether a text has to say that the question needs an answer.
 // HTML has no way to require one of several checkboxes.
 func (q *question) Needed() bool { return q.Required && q.Kind == "checkboxes" }
-
-// setControl decides what a question is answered with.
-func (b *questionBuilder) setControl(q *question) {
-	switch {
-	case q.Type == forms.Textbox:
-		q.Kind = "textarea"
-	case q.Type == forms.File:
-		q.fileControl(b.with.maxFile)
-	case len(q.Options) > 0 && choiceKinds[q.Type] != "":
-		q.Kind, q.Choices = choiceKinds[q.Type], b.choices(q)
-	default: // without options, any text is taken
-		q.textControl()
-	}
-}
 
 var choiceKinds = map[forms.FieldType]string{
 	forms.Dropdown: "select", forms.Radio: "radios", forms.Checkbox: "checkboxes", forms.Status: "status",
@@ -345,25 +338,16 @@ const tones = 6
 // offered, so that saving does not lose it. An answer may hold hundreds of
 // thousands of such values, so the form shows a limited number.
 func (b *questionBuilder) choices(q *question) (choices []choice) {
-	isOption := stringSet(q.Options)
-	chosen := map[string]bool{}
-	values := slices.Clone(q.Options)
-	choose := func(value string) {
-		switch {
-		case isOption[value]:
-			chosen[value] = true
-		case value != "" && b.extra > 0:
+	chosen := []string{q.Value}
+	if q.MultiValue() {
+		chosen = strings.Split(q.Value, forms.Separator)
+	}
+	isChosen, isOption, values := stringSet(chosen), stringSet(q.Options), slices.Clone(q.Options)
+	for _, value := range chosen {
+		if value != "" && !isOption[value] && b.extra > 0 {
 			b.extra--
-			chosen[value] = true
 			values = append(values, value)
 		}
-	}
-	if q.MultiValue() {
-		for value := range strings.SplitSeq(q.Value, forms.Separator) {
-			choose(value)
-		}
-	} else {
-		choose(q.Value)
 	}
 	if !q.Required && (q.Type == forms.Radio || q.Type == forms.Status) {
 		values = append(values, "") // a radio button can't be released
@@ -371,7 +355,7 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 	for i, value := range values {
 		choices = append(choices, choice{
 			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(value, "No answer"),
-			Chosen: chosen[value], Tone: i % tones,
+			Chosen: value != "" && isChosen[value], Tone: i % tones,
 		})
 	}
 	if len(choices) > 0 { // a link to the question leads to its first choice

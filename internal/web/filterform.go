@@ -106,39 +106,41 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	for rank := range f.Fields {
 		add(f.Fields[rank].ID, f.Fields[rank].Label)
 	}
-	add(forms.ColumnTimestamp, columnLabel(f, forms.ColumnTimestamp))
-	add(forms.ColumnChanged, columnLabel(f, forms.ColumnChanged))
-	if !f.Anonymous {
-		add(forms.ColumnUsername, columnLabel(f, forms.ColumnUsername))
-		add(forms.ColumnID, columnLabel(f, forms.ColumnID))
+	columns := []string{forms.ColumnTimestamp, forms.ColumnChanged, forms.ColumnUsername, forms.ColumnID}
+	if f.Anonymous {
+		columns = columns[:2]
 	}
-	if v.added.Field != "" {
-		form.Rule = newFilterRule(filterKindOf(f, v.added.Field), v.added)
+	for _, id := range columns {
+		add(id, metadataLabels[id])
 	}
-	return form
-}
-
-func newFilterRule(kind filterKind, added addedFilter) *filterRule {
+	if v.added.Field == "" {
+		return form
+	}
+	kind, added := filterKindOf(f, v.added.Field), v.added
 	rule := &filterRule{Field: added.Field, Input: kind.input, Value: added.Value, Focus: added.Operator == ""}
+	form.Rule = rule
 	for _, o := range kind.operators {
-		rule.Operators = append(rule.Operators, choice{Value: string(o), Label: kind.word(o), Chosen: string(o) == added.Operator})
+		rule.Operators = append(rule.Operators, choice{
+			Value: string(o), Label: kind.word(o), Chosen: string(o) == added.Operator,
+		})
 	}
 	for _, o := range kind.options {
 		rule.Options = append(rule.Options, choice{Value: o, Label: clipLabel(o), Chosen: o == added.Value})
 	}
-	return rule
+	return form
 }
 
 // active lists the filters of the address.
 func (v *resultsView) active(f *forms.Form) []activeFilter {
 	var active []activeFilter
 	for _, parameter := range hiddenValues(v.selection()) {
-		filter := activeFilter{Label: parameter.Name, Value: parameter.Value, Remove: v.without(parameter.Name, parameter.Value)}
-		id, operator, isFilter := request.ParseFilter(parameter.Name)
+		name, value := parameter.Name, parameter.Value
+		filter := activeFilter{Label: name, Value: value, Remove: v.without(name, value)}
+		id, operator, isFilter := request.ParseFilter(name)
 		switch {
-		case parameter.Name == "username":
+		case name == "username":
 			filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
-		case parameter.Name == "q":
+		case name == "q":
 			filter.Label = "Search"
 		case isFilter:
 			filter.Label, filter.Operator = columnLabel(f, id), operator
@@ -157,9 +159,7 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 // hidden are the parameters that the filter form sends again, besides those that it
 // has controls for.
 func (v *resultsView) hidden() []hiddenValue {
-	base := v.base()
-	base.Del("q")
-	return hiddenValues(base)
+	return hiddenValues(v.base("q"))
 }
 
 // elementOf is the control that a message is about; "" if it is none.

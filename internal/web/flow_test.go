@@ -46,8 +46,7 @@ After the form.
 const survey = "/page/1/form/survey"
 
 func TestFillIn(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	p := b.get(survey)
 	p.want(http.StatusOK, "Survey", "A few words.", "Comment")
 
@@ -102,8 +101,7 @@ func TestFillIn(t *testing.T) {
 }
 
 func TestUpdateQuestions(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	p := b.get(survey)
 	if hidden(p, "reason") != true {
 		t.Error("the question shows before it is asked")
@@ -202,8 +200,7 @@ func TestExpiredSessionIsBounded(t *testing.T) {
 
 // What is not the form of a browser is told as such, and stores nothing.
 func TestUnreadableForm(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	b.postForm(survey, with(b.get(survey).values(), "comment", "c")).want(http.StatusBadRequest, "The form can't be read")
 	if e.count(t, "alice", 1, "survey") != 0 {
 		t.Error("a form that can't be read is stored")
@@ -212,8 +209,7 @@ func TestUnreadableForm(t *testing.T) {
 
 // A file has one representation, which its ETag names.
 func TestFileIsNotCompressed(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	_, b := newAlice(t, wiki)
 	content := strings.Repeat("the same ", 100)
 	p := b.send(survey, with(b.get(survey).values(), "comment", "c"), chosenFile{"paper", "a.txt", content})
 	if f := b.get(p.link("a.txt"), "Accept-Encoding", "gzip"); f.body != content || f.header.Get("Content-Encoding") != "" || f.header.Get("No-Gzip-Compression") != "" {
@@ -224,8 +220,7 @@ func TestFileIsNotCompressed(t *testing.T) {
 // A page that alice has filled in is not sent in the name of bob, who has
 // signed in with the same browser meanwhile.
 func TestPageOfSomebodyElse(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	typed := with(b.get(survey).values(), "comment", "by alice")
 	b.postForm("/login", credentials("bob", ""))
 	b.send(survey, typed).want(http.StatusConflict, "Nothing was sent")
@@ -235,13 +230,12 @@ func TestPageOfSomebodyElse(t *testing.T) {
 }
 
 func TestOneSubmission(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	const form = "/page/2/form/once"
 	first := b.get(form).values()
 	p := b.send(form, with(first, "text", "mine"))
 	p.want(http.StatusOK, "Sent", "mine")
-	own := strings.TrimSuffix(p.path, "?sent")
+	own := p.submission()
 	if p := b.get(form); p.path != own {
 		t.Errorf("the form again: at %s, want %s", p.path, own)
 	}
@@ -271,8 +265,8 @@ func TestChangeAndDelete(t *testing.T) {
 	e := newEnv(t, wiki)
 	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
 	const form = "/page/2/form/once"
-	p := alice.send(form, with(alice.get(form).values(), "text", "first"))
-	path := strings.TrimSuffix(p.path, "?sent")
+	p := alice.fill(form, "text", "first")
+	path := p.submission()
 	if p.link("Delete") != "" || p.link("Change") != path+"/change" {
 		t.Errorf("links of the sender: %q %q", p.link("Delete"), p.link("Change"))
 	}
@@ -285,11 +279,11 @@ func TestChangeAndDelete(t *testing.T) {
 	p.want(http.StatusConflict, "The submission or its form has changed", "alice's", "carol's")
 	carol.send(path+"/change", p.values()).want(http.StatusOK, "carol's")
 
-	p = carol.send(path+"/change", with(carol.get(path+"/change").values(), "text", ""))
+	p = carol.fill(path+"/change", "text", "")
 	p.want(http.StatusUnprocessableEntity, "“Text” is required")
 
 	confirm := carol.get(path + "/delete")
-	alice.send(path+"/change", with(alice.get(path+"/change").values(), "text", "late"))
+	alice.fill(path+"/change", "text", "late")
 	carol.postForm(path+"/delete", confirm.values()).want(http.StatusConflict, "It was not deleted", "late")
 	p = carol.postForm(path+"/delete", carol.get(path+"/delete").values())
 	if p.want(http.StatusOK); !strings.HasPrefix(p.path, form+"/results") {
@@ -301,10 +295,9 @@ func TestChangeAndDelete(t *testing.T) {
 // A change touches what was changed and nothing else: not the files, not values
 // that the form would no longer take.
 func TestChangeKeepsTheRest(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	p := b.send(survey, with(b.get(survey).values(), "comment", "c", "kind", "a", "rating", "3"), chosenFile{"paper", "a.txt", "x"})
-	path := strings.TrimSuffix(p.path, "?sent")
+	path := p.submission()
 	e.Write(t, "1-survey.md", strings.ReplaceAll(wiki["1-survey.md"], "options: [1, 2, 3]", "options: [1, 2]"))
 	p = b.get(path + "/change")
 	if p.values().Get("rating") != "3" {
@@ -312,7 +305,7 @@ func TestChangeKeepsTheRest(t *testing.T) {
 	}
 	p = b.send(path+"/change", with(p.values(), "comment", "new"))
 	p.want(http.StatusOK, "new", "a.txt", "3")
-	p = b.send(path+"/change", with(b.get(path+"/change").values(), "_remove", "paper/a.txt"))
+	p = b.fill(path+"/change", "_remove", "paper/a.txt")
 	if p.want(http.StatusOK); strings.Contains(p.text(), "a.txt") {
 		t.Error("the file is still there")
 	}
@@ -321,7 +314,7 @@ func TestChangeKeepsTheRest(t *testing.T) {
 func TestRights(t *testing.T) {
 	e := newEnv(t, wiki)
 	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
-	p := carol.send("/page/4/form/private", with(carol.get("/page/4/form/private").values(), "text", "x"))
+	p := carol.fill("/page/4/form/private", "text", "x")
 	p.want(http.StatusOK, "Sent")
 	for _, path := range []string{"/page/4", "/page/4/form/private", p.path, "/page/4/form/private/results", "/page/9", "/page/x", "/page/1/form/nope", survey + "/submission/99"} {
 		alice.get(path).want(http.StatusNotFound)
@@ -333,7 +326,7 @@ func TestRights(t *testing.T) {
 	if p := alice.get("/?q=sur"); strings.Contains(p.text(), "Once") || !strings.Contains(p.text(), "Survey") {
 		t.Errorf("search: %s", p.text())
 	}
-	alice.send(survey, with(alice.get(survey).values(), "comment", "c"))
+	alice.fill(survey, "comment", "c")
 	alice.get("/").want(http.StatusOK, "My latest submissions", "My submission: Survey")
 }
 
@@ -347,8 +340,7 @@ func TestPageWithText(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	_, b := newAlice(t, wiki)
 	for _, path := range []string{"/", "/page/1", survey, "/login", "/nothing", "/author", survey + "/results", "/page/1/form/nope"} {
 		p := b.get(path)
 		policy := p.header.Get("Content-Security-Policy")

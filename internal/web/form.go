@@ -23,7 +23,7 @@ type formPage struct {
 	Form     *formView // nil while the form takes no submission
 }
 
-func (s *Site) showForm(w http.ResponseWriter, c *call) error {
+func (c *call) showForm() error {
 	access, err := c.Form()
 	if err != nil {
 		return err
@@ -34,15 +34,14 @@ func (s *Site) showForm(w http.ResponseWriter, c *call) error {
 			return err
 		}
 		if found {
-			redirect(w, c.Request, c.submissionPath(access.Form, mine))
-			return nil
+			return c.redirect(c.submissionPath(access.Form, mine))
 		}
 	}
-	page, err := s.newFormPage(c, access, filling{values: prefilled(access, c.URL.Query())})
+	page, err := c.newFormPage(access, filling{values: prefilled(access, c.URL.Query())})
 	if err != nil {
 		return err
 	}
-	return c.render(w, http.StatusOK, "form", page)
+	return c.render(http.StatusOK, "form", page)
 }
 
 // prefilled are the defaults, with what the address of the form says instead: ?ID=VALUE,
@@ -68,7 +67,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 	return values
 }
 
-func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*formPage, error) {
+func (c *call) newFormPage(access *service.Access, with filling) (*formPage, error) {
 	page := &formPage{Layout: c.formLayout("", access), Problems: access.Diagnostics()}
 	page.Script, page.About.FormLink = "form.js", false
 	var err error
@@ -81,12 +80,12 @@ func (s *Site) newFormPage(c *call, access *service.Access, with filling) (*form
 	if page.Submitted || page.Closed != "" {
 		return page, nil
 	}
-	page.Form, err = s.createForm(c, access, "f0", with)
+	page.Form, err = c.createForm(access, "f0", with)
 	return page, err
 }
 
 // createForm is the view of a form that makes a new submission.
-func (s *Site) createForm(c *call, access *service.Access, id string, with filling) (*formView, error) {
+func (c *call) createForm(access *service.Access, id string, with filling) (*formView, error) {
 	with.access = access
 	v, err := c.formView(id, access.Form, with)
 	if err != nil {
@@ -95,62 +94,63 @@ func (s *Site) createForm(c *call, access *service.Access, id string, with filli
 	// What the address fills in is told apart from what is typed: see tidy.
 	v.Action, v.Submit = withQuery(c.formPath(access.Form), c.URL.RawQuery), "Send"
 	v.Hidden = url.Values{
-		keyControl: {rand.Text()}, forControl: {s.hashUser(c.Who.Name)}, promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access)},
+		keyControl: {rand.Text()}, forControl: {c.hashUser()},
+		promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access)},
 	}
-	v.Draft = s.draftName(c, access, c.alone().formPath(access.Form))
+	v.Draft = c.draftName(access, c.alone().formPath(access.Form))
 	return v, nil
 }
 
 // draftName names what the caller types into the form at a path, in the browser's
 // storage. A copy of answers to an anonymous form would tell who gave them.
-func (s *Site) draftName(c *call, access *service.Access, path string) string {
+func (c *call) draftName(access *service.Access, path string) string {
 	if access.Form.Anonymous {
 		return ""
 	}
-	return s.hashUser(c.Who.Name) + " " + path
+	return c.hashUser() + " " + path
 }
 
-// hashUser names a user in the pages that were made for them. A page that one
+// hashUser names the caller in the pages that are made for them. A page that one
 // user has filled in must not be sent in the name of another.
-func (s *Site) hashUser(name string) string {
-	mac := hmac.New(sha256.New, s.Key)
-	mac.Write([]byte("page for " + name))
+func (c *call) hashUser() string {
+	mac := hmac.New(sha256.New, c.Site.Key)
+	mac.Write([]byte("page for " + c.Who.Name))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
 
 // sendForm takes what was filled in: a new submission, or with the button
 // "Update questions" nothing but another look at the form.
-func (s *Site) sendForm(w http.ResponseWriter, c *call) error {
+func (c *call) sendForm() error {
 	before, err := c.Form()
 	if err != nil {
 		return err
 	}
-	sent, access, err := s.receive(w, c, before)
+	sent, access, err := c.receive(before)
 	if err != nil {
 		return err
 	}
 	if sent.extra.Has(updateControl) {
-		return s.showAgain(w, c, access, sent, refusal{status: http.StatusOK})
+		return c.showAgain(access, sent, refusal{status: http.StatusOK})
 	}
 	if reason := sent.brokenPromise(access.Form); reason != "" {
 		c.Log.Anonymous() // as the sender may expect
 		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
-		return s.showAgain(w, c, access, sent, refusal{status: http.StatusConflict, reason: reason})
+		return c.showAgain(access, sent, refusal{status: http.StatusConflict, reason: reason})
 	}
 	sub, _, err := access.Create(c.Context(), sent.newAnswers(access.Form), sent.createKey(access))
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
-		return s.showAgain(w, c, access, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
+		return c.showAgain(access, sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	}
 	if err != nil {
 		return err
 	}
-	redirect(w, c.Request, c.sentPath(access, sub.ID))
-	return nil
+	return c.redirect(c.sentPath(access, sub.ID))
 }
 
 var errOtherUser = &request.StatusError{
 	Status: http.StatusConflict,
-	Detail: "Somebody else has signed in with this browser since the page was opened. Nothing was sent. Open the form again.",
+	Detail: "Somebody else has signed in with this browser since the page was opened. " +
+		"Nothing was sent. Open the form again.",
 }
 
 // sentPath is where somebody sees what they have sent. They can't where it is
@@ -171,9 +171,9 @@ type refusal struct {
 }
 
 // showAgain shows the form as it was sent, and why it was not stored.
-func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access, sent received, why refusal) error {
+func (c *call) showAgain(access *service.Access, sent received, why refusal) error {
 	empty := filling{values: access.Form.Defaults(access.Now())}
-	page, err := s.newFormPage(c, access, sent.filling(access.Form, empty, nil, why))
+	page, err := c.newFormPage(access, sent.filling(access.Form, empty, nil, why))
 	if err != nil {
 		return err
 	}
@@ -184,17 +184,19 @@ func (s *Site) showAgain(w http.ResponseWriter, c *call, access *service.Access,
 		page.Title = "Error: " + page.Title
 	}
 	page.Notice = why.notice
-	return c.render(w, why.status, "form", page)
+	return c.render(why.status, "form", page)
 }
 
 // resumeForm shows a form as it was before its user had to sign in again.
-func (s *Site) resumeForm(w http.ResponseWriter, c *call, typed url.Values) error {
+func (c *call) resumeForm(typed url.Values) error {
 	access, err := c.Form()
 	if err != nil {
 		return err
 	}
 	sent := newReceived(typed)
-	return s.showAgain(w, c, access, sent, refusal{status: http.StatusOK, reason: sent.brokenPromise(access.Form), notice: resumedNotice})
+	return c.showAgain(access, sent, refusal{
+		status: http.StatusOK, reason: sent.brokenPromise(access.Form), notice: resumedNotice,
+	})
 }
 
 const resumedNotice = "You are signed in again, and the form is as you left it. Nothing was sent yet."
@@ -205,14 +207,13 @@ type sentPage struct {
 	Thanks []textPart
 }
 
-func (s *Site) sent(w http.ResponseWriter, c *call) error {
+func (c *call) sent() error {
 	access, err := c.Form()
 	if err != nil {
 		return err
 	}
 	if !access.Form.Anonymous {
-		redirect(w, c.Request, c.formPath(access.Form))
-		return nil
+		return c.redirect(c.formPath(access.Form))
 	}
-	return c.render(w, http.StatusOK, "sent", &sentPage{c.formLayout("Sent", access), linkText(access.Form.Thanks)})
+	return c.render(http.StatusOK, "sent", &sentPage{c.formLayout("Sent", access), linkText(access.Form.Thanks)})
 }

@@ -132,6 +132,12 @@ func (e *env) latest(t testing.TB, user string, pageID int64, formID string) for
 	return list[len(list)-1]
 }
 
+// stored are the values of the latest submission of alice to a form of page 1.
+func (e *env) stored(t testing.TB, form string) map[string]string {
+	t.Helper()
+	return valuesOf(t, e.latest(t, "alice", 1, form))
+}
+
 func valuesOf(t testing.TB, s forms.Submission) map[string]string {
 	t.Helper()
 	entries, err := s.Entries.Decode()

@@ -3,8 +3,8 @@ package web
 import (
 	"net/http"
 	"strings"
-	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -12,27 +12,9 @@ import (
 type homePage struct {
 	Layout
 	Query  string
-	Pages  []pageCard
+	Pages  service.PageList
 	Found  int // pages, of which Pages may be the first only
-	Latest []latestCard
-}
-
-type pageCard struct {
-	Title, Path string
-	Forms       []formLink
-	More        int // forms that only the page itself shows
-}
-
-type formLink struct {
-	Title, Path string
-	State       string // "Not open yet", "Closed", or "" while the form is open
-	Results     string // path; "" if the caller can see none
-	All         bool   // the results are those of everybody
-}
-
-type latestCard struct {
-	Title, Path string
-	Created     time.Time
+	Latest []service.OwnSubmission
 }
 
 // What the home page shows at most. More pages are found by searching.
@@ -42,54 +24,40 @@ const (
 	maxHomeLatest = 5
 )
 
-func (s *Site) home(w http.ResponseWriter, c *call) error {
+func (c *call) home() error {
 	if err := c.HoldList(); err != nil { // it may look at many forms
 		return err
 	}
 	c.Log.SetUser(c.Who.Name)
-	all, err := s.Backend.Service.Pages(c.Context(), c.Who)
+	all, err := c.Backend.Service.Pages(c.Context(), c.Who)
 	if err != nil {
 		return err
 	}
 	page := &homePage{Layout: c.layout("Forms"), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
-	latest, err := s.Backend.Service.Latest(c.Context(), c.Who, all, maxHomeLatest)
-	if err != nil {
+	if page.Latest, err = c.Backend.Service.Latest(c.Context(), c.Who, all, maxHomeLatest); err != nil {
 		return err
-	}
-	for _, l := range latest {
-		card := latestCard{Title: l.PageTitle, Path: c.submissionPath(l.Form, l.ID), Created: l.Created}
-		if l.Form.Title != l.PageTitle {
-			card.Title += ": " + l.Form.Title
-		}
-		page.Latest = append(page.Latest, card)
 	}
 	found, err := all.Search(page.Query)
 	if err != nil {
 		return err
 	}
-	page.Found = len(found)
-	for _, p := range found[:min(len(found), maxHomePages)] {
-		page.Pages = append(page.Pages, c.pageCard(p))
-	}
-	return c.render(w, http.StatusOK, "home", page)
+	page.Found, page.Pages = len(found), found[:min(len(found), maxHomePages)]
+	return c.render(http.StatusOK, "home", page)
 }
 
-func (c *call) pageCard(p service.PageInfo) pageCard {
-	card := pageCard{Title: p.Title, Path: c.pagePath(p.ID)}
-	for i, f := range p.Forms {
-		if i == maxHomeForms {
-			card.More = len(p.Forms) - i
-			break
-		}
-		all := p.Rights.SeeAll
-		link := formLink{Title: f.Title, Path: c.formPath(f), Results: c.resultsPath(f, all), All: all}
-		switch now, zone := c.Backend.Service.Now(), c.Backend.Service.Zone(); {
-		case f.IsEarly(now, zone):
-			link.State = "Not open yet"
-		case f.IsOver(now, zone):
-			link.State = "Closed"
-		}
-		card.Forms = append(card.Forms, link)
+// First are the forms of a page that are shown.
+func (p *homePage) First(all []*forms.Form) []*forms.Form { return all[:min(len(all), maxHomeForms)] }
+
+// More is how many forms only the page itself shows.
+func (p *homePage) More(all []*forms.Form) int { return max(len(all)-maxHomeForms, 0) }
+
+// State is "" while a form is open.
+func (p *homePage) State(f *forms.Form) string {
+	switch now, zone := p.Call.Backend.Service.Now(), p.Call.Backend.Service.Zone(); {
+	case f.IsEarly(now, zone):
+		return "Not open yet"
+	case f.IsOver(now, zone):
+		return "Closed"
 	}
-	return card
+	return ""
 }

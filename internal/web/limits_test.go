@@ -84,9 +84,8 @@ func TestSortLinksAreBounded(t *testing.T) {
 		fmt.Fprintf(&page, "  - {id: c%d, type: textfield, label: C}\n", i)
 	}
 	page.WriteString("```\n")
-	e := newEnv(t, map[string]string{"1-wide.md": page.String()})
-	b := e.signedIn(t, "alice")
-	b.send("/page/1/form/wide", with(b.get("/page/1/form/wide").values(), "c1", "x")).want(http.StatusOK)
+	_, b := newAlice(t, map[string]string{"1-wide.md": page.String()})
+	b.fill("/page/1/form/wide", "c1", "x").want(http.StatusOK)
 	query := url.Values{"filter[c0][not-equals]": {strings.Repeat("x", 4000)}}
 	p := b.get("/page/1/form/wide/results?" + query.Encode())
 	p.want(http.StatusOK, "C")
@@ -233,7 +232,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := &call{Call: e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), auth.Identity{Name: "bob"}), Site: e.site}
+	c := e.site.newCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), frame{})
 	if err := c.holdPage(request.LargeBody + 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a request that was given up: %v", err)
 	}
@@ -249,8 +248,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 
 // A page that would be too large is an error, and says so.
 func TestPageThatIsTooLarge(t *testing.T) {
-	e := newEnv(t, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 700) + "```\n"})
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 700) + "```\n"})
 	p := b.get("/page/1/form/huge")
 	p.want(http.StatusInternalServerError, "too large")
 	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 || len(e.site.turns) != 0 {

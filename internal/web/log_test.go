@@ -48,8 +48,12 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 		base  string
 		below string // prefix of the paths
 	}{
-		{"http://forms.example", "", ""}, {"https://forms.example", "", ""}, {"https://forms.example", "", embedPrefix},
-		{"http://forms.example", "", embedPrefix}, {"https://forms.example", base, base}, {"https://forms.example", base, base + embedPrefix},
+		{"http://forms.example", "", ""},
+		{"https://forms.example", "", ""},
+		{"https://forms.example", "", embedPrefix},
+		{"http://forms.example", "", embedPrefix},
+		{"https://forms.example", base, base},
+		{"https://forms.example", base, base + embedPrefix},
 	} {
 		e := newEnv(t, wiki, func(o *envOptions) { o.request.BasePath = c.base })
 		b := e.browserAt(t, c.at).stay()

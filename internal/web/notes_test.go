@@ -31,8 +31,7 @@ func TestAudience(t *testing.T) {
 func TestFormsOpenAndClose(t *testing.T) {
 	const form = "/page/1/form/f"
 	fields := "fields:\n  - {id: a, type: textfield, label: The question}\n"
-	e := newEnv(t, page1("edit: [carol]\n", "form: f\nopens: 2025-11-16\ncloses: 2025-11-17\n"+fields))
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, page1("edit: [carol]\n", "form: f\nopens: 2025-11-16\ncloses: 2025-11-17\n"+fields))
 	closed := func(reason string) {
 		t.Helper()
 		for _, path := range []string{form, "/page/1"} {
@@ -74,7 +73,7 @@ func TestFormsOpenAndClose(t *testing.T) {
 	}
 	carol := e.signedIn(t, "carol")
 	carol.get(form).wantNoHTML("The question")
-	carol.send(own+"/change", with(carol.get(own+"/change").values(), "a", "mended")).want(http.StatusOK, "mended")
+	carol.fill(own+"/change", "a", "mended").want(http.StatusOK, "mended")
 }
 
 // Editors of a page see what is wrong with it, also while an earlier definition is in

@@ -71,12 +71,12 @@ fields:
 	const form, refusal = "/page/1/form/price", "“Price” must be written as 1000 or as 1.0000: 1,000 can mean either"
 	stored := func(want ...string) {
 		t.Helper()
-		values := valuesOf(t, e.latest(t, "alice", 1, "price"))
+		values := e.stored(t, "price")
 		if got := []string{values["price"], values["rate"], values["code"]}; !slices.Equal(got, want) {
 			t.Errorf("stored %q, want %q", got, want)
 		}
 	}
-	p := b.send(form, with(b.get(form).values(), "price", "1,000", "name", "n"))
+	p := b.fill(form, "price", "1,000", "name", "n")
 	p.want(http.StatusUnprocessableEntity, refusal)
 	if got := p.values(); got.Get("price") != "1,000" || got.Get("rate") != "2.125" {
 		t.Errorf("shown again: %v", got)
@@ -97,15 +97,15 @@ fields:
 	b.send(form, with(p.values(), "name", "n")).want(http.StatusUnprocessableEntity, "1.000 can mean either")
 	e.Clock.Advance(13 * time.Hour)
 	p = b.send(p.action(), with(p.values(), "name", "n"))
-	p = b.send(p.action(), with(p.values(), "_username", "alice", "_password", "alice-secret"))
+	p = b.send(p.action(), p.signedInAgain())
 	p = b.send(p.action(), p.values())
 	p.want(http.StatusOK, "This is what was sent")
 	stored("1.000", "2.125", "")
 
-	change := strings.TrimSuffix(p.path, "?sent") + "/change"
-	b.send(change, with(b.get(change).values(), "name", "m")).want(http.StatusOK)
+	change := p.submission() + "/change"
+	b.fill(change, "name", "m").want(http.StatusOK)
 	stored("1.000", "2.125", "")
-	p = b.send(change, with(b.get(change).values(), "rate", "1.000"))
+	p = b.fill(change, "rate", "1.000")
 	p.want(http.StatusUnprocessableEntity, "“Rate” must be written as 1000 or as 1.0000")
 	b.send(change, with(p.values(), "rate", "1'000,5")).want(http.StatusOK)
 	stored("1.000", "1000.5", "")

@@ -40,12 +40,12 @@ const (
 	maxPageHTML  = 1 << 20 // bytes of all of them
 )
 
-func (s *Site) page(w http.ResponseWriter, c *call) error {
+func (c *call) page() error {
 	id, err := request.PathID(c.Request, "pageId")
 	if err != nil {
 		return err
 	}
-	view, err := s.Backend.Service.Page(c.Context(), c.Who, id)
+	view, err := c.Backend.Service.Page(c.Context(), c.Who, id)
 	if err != nil {
 		return err
 	}
@@ -64,13 +64,13 @@ func (s *Site) page(w http.ResponseWriter, c *call) error {
 		v := pieceView{Piece: piece}
 		if piece.FormID != "" && !piece.Missing {
 			shown++
-			if v.Form, err = s.pageForm(c, forms[piece.FormID], shown, len(forms) > 1, &room); err != nil {
+			if v.Form, err = c.pageForm(forms[piece.FormID], shown, len(forms) > 1, &room); err != nil {
 				return err
 			}
 		}
 		page.Pieces = append(page.Pieces, v)
 	}
-	return c.render(w, http.StatusOK, "page", page)
+	return c.render(http.StatusOK, "page", page)
 }
 
 // htmlPerByte is about how much longer the HTML of a text is than the text.
@@ -95,7 +95,7 @@ func (c *call) renderText(page service.PageView) ([]pagehtml.Piece, error) {
 // pageForm is the n-th form of a page. Where the caller has sent the only
 // submission that they can, or the page has too many forms or no room for this
 // one, there is a link instead of questions.
-func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, room *int) (*pageForm, error) {
+func (c *call) pageForm(access *service.Access, n int, several bool, room *int) (*pageForm, error) {
 	form := access.Form
 	v := &pageForm{About: c.about(access), Notes: Notes{Form: form}}
 	if several || v.About.FormLink {
@@ -121,7 +121,7 @@ func (s *Site) pageForm(c *call, access *service.Access, n int, several bool, ro
 	if v.Submitted || v.Closed != "" {
 		return v, nil
 	}
-	view, err := s.createForm(c, access, "f"+strconv.Itoa(n), filling{values: prefilled(access, nil)})
+	view, err := c.createForm(access, "f"+strconv.Itoa(n), filling{values: prefilled(access, nil)})
 	if err != nil {
 		return nil, err
 	}

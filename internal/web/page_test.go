@@ -67,7 +67,7 @@ func TestSubmissionIsReadOnce(t *testing.T) {
 	})
 	b := e.signedIn(t, "alice")
 	const form = "/page/2/form/once"
-	path := strings.TrimSuffix(b.send(form, with(b.get(form).values(), "text", "mine")).path, "?sent")
+	path := strings.TrimSuffix(b.fill(form, "text", "mine").path, "?sent")
 	for _, tt := range []struct {
 		path string
 		want int64

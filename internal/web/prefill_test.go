@@ -37,8 +37,7 @@ func fieldIDs(p *answer) (ids []string) {
 
 // The form begins with its defaults. What somebody empties stays empty.
 func TestDefaultsAreFilledIn(t *testing.T) {
-	e := newEnv(t, page1("edit: [carol]\n", leaveForm))
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, page1("edit: [carol]\n", leaveForm))
 	for _, p := range []*answer{b.get(leavePath), b.get("/page/1")} {
 		got := p.values()
 		for id, want := range map[string][]string{
@@ -51,7 +50,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	}
 	values := b.get(leavePath).values()
 	b.send(leavePath, values).want(http.StatusOK)
-	if got := valuesOf(t, e.latest(t, "alice", 1, "f")); got["days"] != "5" || got["with"] != "pay;desk" || got["state"] != "open" || got["first"] != "2025-11-15" {
+	if got := e.stored(t, "f"); got["days"] != "5" || got["with"] != "pay;desk" || got["state"] != "open" || got["first"] != "2025-11-15" {
 		t.Errorf("stored %q", got)
 	}
 	cleared := with(values, "days", "", "kind", "", "first", "")
@@ -61,7 +60,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		t.Errorf("shown again: %q", got)
 	}
 	b.send(leavePath, cleared).want(http.StatusOK)
-	got := valuesOf(t, e.latest(t, "alice", 1, "f"))
+	got := e.stored(t, "f")
 	if got["days"] != "" || got["with"] != "" || got["kind"] != "" || got["first"] != "" {
 		t.Errorf("emptied, and stored %q", got)
 	}
@@ -73,9 +72,8 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 // A question that was hidden when the form was sent shows its default, if it is there
 // when the form is shown again.
 func TestDefaultsOfQuestionsThatAreAdded(t *testing.T) {
-	e := newEnv(t, page1("", "form: f\nfields:\n  - {id: a, type: textfield}\n  - {id: b, type: textfield, default: x, showIf: {field: a, not-empty: true}}\n"))
-	b := e.signedIn(t, "alice")
-	p := b.send(leavePath, with(b.get(leavePath).values(), "a", "1", "_update", "1"))
+	_, b := newAlice(t, page1("", "form: f\nfields:\n  - {id: a, type: textfield}\n  - {id: b, type: textfield, default: x, showIf: {field: a, not-empty: true}}\n"))
+	p := b.fill(leavePath, "a", "1", "_update", "1")
 	if got := p.values().Get("b"); got != "x" || hidden(p, "b") {
 		t.Errorf("it has %q", got)
 	}
@@ -102,16 +100,16 @@ func TestEditorsFields(t *testing.T) {
 			t.Errorf("%s: the default of an editors' question does not count", path)
 		}
 	}
-	sent := b.send(leavePath, with(b.get(leavePath).values(), "name", "Al"))
+	sent := b.fill(leavePath, "name", "Al")
 	sent.want(http.StatusOK, "State", "open")
 	if strings.Contains(sent.text(), "Reason") {
 		t.Error("an editors' question without an answer is shown to others")
 	}
-	own := strings.TrimSuffix(sent.path, "?sent")
-	refused := b.send(leavePath, with(b.get(leavePath).values(), "state", "granted"))
+	own := sent.submission()
+	refused := b.fill(leavePath, "state", "granted")
 	refused.want(http.StatusUnprocessableEntity, "“State” is set by editors of this page only")
 
-	carol.send(own+"/change", with(carol.get(own+"/change").values(), "state", "granted", "reason", "why not")).want(http.StatusOK, "granted")
+	carol.fill(own+"/change", "state", "granted", "reason", "why not").want(http.StatusOK, "granted")
 	p := b.get(own + "/change")
 	if got := fieldIDs(p); !slices.Equal(got, others) || !hidden(p, "while") || hidden(p, "after") {
 		t.Errorf("others change %q", got)
@@ -168,7 +166,7 @@ func TestBoundsAreTold(t *testing.T) {
 	p.want(http.StatusOK, "At most 20 characters.", "From 1 to 30.", "Not before 2025-11-15.", "Not before “First day”.", "At least 0.5.", "At most -1.", "Not after 2025-11-15.")
 	p.wantHTML(`name="first" value="2025-11-15" dir="auto" min="2025-11-15"`, `max="2025-11-15"`, `inputmode="decimal"`)
 	b := e.signedIn(t, "alice")
-	refused := b.send(leavePath, with(b.get(leavePath).values(), "days", "31", "name", strings.Repeat("é", 21), "last", "2025-11-14"))
+	refused := b.fill(leavePath, "days", "31", "name", strings.Repeat("é", 21), "last", "2025-11-14")
 	refused.want(http.StatusUnprocessableEntity,
 		"“Days” must be at most 30", "“Name” must have at most 20 characters", "“Last day” must not be before First day (2025-11-15)")
 }

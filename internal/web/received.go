@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -57,10 +56,10 @@ func stringSet(list []string) map[string]bool {
 // receive reads a form that the caller has filled in, and opens it again: it may
 // have taken long to arrive. The files of its answers are staged, unless it is
 // only to be shown again.
-func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (received, *service.Access, error) {
+func (c *call) receive(before *service.Access) (received, *service.Access, error) {
 	sent := received{extra: url.Values{}}
 	access, answers, err := c.Receive(before, func(access *service.Access) ([]forms.Answer, error) {
-		return request.DecodeMultipart(w, c.Call, access, sent.extra)
+		return request.DecodeMultipart(c.w, c.Call, access, sent.extra)
 	})
 	if _, ok := errors.AsType[*forms.Invalid](err); ok { // not what browsers send
 		err = errUnreadable
@@ -69,7 +68,7 @@ func (s *Site) receive(w http.ResponseWriter, c *call, before *service.Access) (
 	if access != nil {
 		tidy(access.Form, answers, prefilled(access, c.URL.Query()))
 	}
-	if err == nil && sent.extra.Get(forControl) != s.hashUser(c.Who.Name) {
+	if err == nil && sent.extra.Get(forControl) != c.hashUser() {
 		err = errOtherUser
 	}
 	if err != nil || sent.extra.Has(updateControl) {
@@ -205,7 +204,8 @@ func (r received) retired(f *forms.Form, stored map[string]string) []retiredAnsw
 			continue
 		}
 		list = append(list, retiredAnswer{
-			FieldID: a.FieldID, ElementID: "retired-" + strconv.Itoa(len(list)), Label: cmp.Or(labels[a.FieldID], a.FieldID), Value: text,
+			FieldID: a.FieldID, ElementID: "retired-" + strconv.Itoa(len(list)),
+			Label: cmp.Or(labels[a.FieldID], a.FieldID), Value: text,
 		})
 	}
 	return list
@@ -246,9 +246,11 @@ func (r received) brokenPromise(f *forms.Form) string {
 	case promised == "" || promised == promiseOf(f):
 		return ""
 	case f.Anonymous:
-		return "This form has become anonymous since you opened it. Nothing was sent. If you send it now, you can't see or change it later."
+		return "This form has become anonymous since you opened it. Nothing was sent. " +
+			"If you send it now, you can't see or change it later."
 	default:
-		return "This form was anonymous when you opened it, and is not any more. Nothing was sent. If you send it now, it is stored with your name."
+		return "This form was anonymous when you opened it, and is not any more. Nothing was sent. " +
+			"If you send it now, it is stored with your name."
 	}
 }
 

@@ -24,8 +24,13 @@ var templateFiles embed.FS
 // parseTemplates reads all templates into one set. A page is executed by the
 // name of its file.
 func parseTemplates(base string, static *staticFiles) *template.Template {
+	alone := frame{base: base}
 	funcs := template.FuncMap{
-		"path":         frame{base: base}.path, // of a page that is never within a frame
+		"path":         alone.path, // of a page that is never within a frame
+		"pagePath":     alone.pagePath,
+		"formPath":     alone.formPath,
+		"resultsPath":  alone.resultsPath,
+		"sentPath":     alone.submissionPath,
 		"static":       func(name string) (string, error) { p, err := static.path(name); return base + p, err },
 		"date":         func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
 		"day":          func(t time.Time) string { return t.Format(time.DateOnly) },
@@ -34,7 +39,8 @@ func parseTemplates(base string, static *staticFiles) *template.Template {
 		"number":       count,
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
-	return template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
+	set := template.New("").Funcs(funcs)
+	return template.Must(set.ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
 }
 
 // count writes a number with commas, as in 12,345.
@@ -105,19 +111,19 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 }
 
 // render answers with a page.
-func (c *call) render(w http.ResponseWriter, status int, name string, page any) error {
+func (c *call) render(status int, name string, page any) error {
 	html := &pageBuffer{limit: c.Site.maxPage(), hold: c.holdPage}
 	err := c.Site.templates.ExecuteTemplate(html, name+".html", page)
 	c.endTurn()
 	if err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
-	h := w.Header()
+	h := c.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	request.SetNoStore(h) // pages hold personal data
-	w.WriteHeader(status)
+	c.w.WriteHeader(status)
 	if c.Method != http.MethodHead {
-		_, _ = html.WriteTo(w) // a browser that is gone can't be told
+		_, _ = html.WriteTo(c.w) // a browser that is gone can't be told
 	}
 	return nil
 }
@@ -207,10 +213,12 @@ func (s *Site) setPolicy(h http.Header, framed bool) {
 	} else {
 		h.Set("X-Frame-Options", "DENY")
 	}
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
-		"form-action 'self'; base-uri 'none'; frame-ancestors "+ancestors)
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+			"form-action 'self'; base-uri 'none'; frame-ancestors "+ancestors)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Referrer-Policy", "same-origin") // with a stricter policy, browsers leave out the Origin of a form, which CheckOrigin needs
+	// With a stricter policy, browsers leave out the Origin of a form, which CheckOrigin needs.
+	h.Set("Referrer-Policy", "same-origin")
 }
 
 // errorPage tells what went wrong.
@@ -236,7 +244,7 @@ var errorTitles = map[int]string{
 }
 
 // fail answers an error with a page.
-func (c *call) fail(w http.ResponseWriter, err error) {
+func (c *call) fail(err error) {
 	failure := request.FailureOf(c.Context(), err)
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		var texts []string
@@ -257,10 +265,10 @@ func (c *call) fail(w http.ResponseWriter, err error) {
 		page.RequestID = c.Log.RequestID()
 	}
 	if failure.Status != http.StatusUnauthorized { // browsers would ask for a password
-		failure.SetHeader(w.Header())
+		failure.SetHeader(c.w.Header())
 	}
-	if err := c.render(w, failure.Status, "error", page); err != nil {
+	if err := c.render(failure.Status, "error", page); err != nil {
 		c.LogError("render an error page", err)
-		http.Error(w, failure.Detail, failure.Status)
+		http.Error(c.w, failure.Detail, failure.Status)
 	}
 }

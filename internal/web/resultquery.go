@@ -166,19 +166,18 @@ func (v *resultsView) readOptions() {
 // positioned reports whether the address names another page than the first.
 func (v *resultsView) positioned() bool { return v.query.Has("after") || v.query.Has("cursor") }
 
-// base is the parameters without the position: those of the first page.
-func (v *resultsView) base() url.Values {
+// base is the parameters without the position, as those of the first page, and without
+// further ones.
+func (v *resultsView) base(drop ...string) url.Values {
 	base := maps.Clone(v.query)
-	for _, name := range []string{"after", "cursor", fromParameter} {
+	for _, name := range append(drop, "after", "cursor", fromParameter) {
 		base.Del(name)
 	}
 	return base
 }
 
 // link is the path of a page of results.
-func (v *resultsView) link(query url.Values) string {
-	return withQuery(v.path, query.Encode())
-}
+func (v *resultsView) link(query url.Values) string { return withQuery(v.path, query.Encode()) }
 
 // pageLink is the path of the page that begins at a position, with the row of that number.
 func (v *resultsView) pageLink(start service.ListStart, from int64) string {
@@ -208,13 +207,7 @@ func (v *resultsView) without(name, value string) string {
 }
 
 // selection is the parameters that select submissions.
-func (v *resultsView) selection() url.Values {
-	query := v.base()
-	for _, name := range []string{"sort", "order", "limit"} {
-		query.Del(name)
-	}
-	return query
-}
+func (v *resultsView) selection() url.Values { return v.base("sort", "order", "limit") }
 
 // with is the path of the results that one more filter selects, "" if that is too long.
 // It has no position and no order: a summary is for all pages of a list.
@@ -248,13 +241,10 @@ func (v *resultsView) exports() []exportLink {
 // sortPrefix is the path and the query of the first page up to the value of a
 // parameter that is added.
 func (v *resultsView) sortPrefix() string {
-	query := v.base()
-	query.Del("sort")
-	query.Del("order")
-	if len(query) == 0 {
-		return v.path + "?"
+	if query := v.base("sort", "order"); len(query) > 0 {
+		return v.link(query) + "&"
 	}
-	return v.path + "?" + query.Encode() + "&"
+	return v.path + "?"
 }
 
 // header is the header of a column. Its link sorts by the column: ascending at
@@ -266,16 +256,19 @@ func (v *resultsView) header(prefix, id, label string) tableHeader {
 	if sort := v.opts.Sort; sort != nil {
 		by, descending = sort.ID, sort.Descending
 	}
-	ascending, descends := "sort="+url.QueryEscape(id), "sort=-"+url.QueryEscape(id)
-	if id == forms.ColumnID {
-		ascending, descends = "order=asc", "order=desc"
-	}
-	parameter := ascending
 	if by == id {
-		if h.Order = orderName(descending); !descending {
-			parameter = descends
-		}
+		h.Order = orderName(descending)
 	}
+	parameter := "sort="
+	if id == forms.ColumnID {
+		parameter, id = "order=", "asc"
+		if h.Order == "ascending" {
+			id = "desc"
+		}
+	} else if h.Order == "ascending" {
+		parameter += "-"
+	}
+	parameter += url.QueryEscape(id)
 	if prefix != "" {
 		h.Sort = prefix + parameter + tableAnchor
 	}

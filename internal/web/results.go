@@ -39,7 +39,7 @@ func (p *resultsPage) To() int64 { return p.From + int64(len(p.Table.Rows)) - 1 
 
 // results shows a page of results. It takes its slot before the query is read: a
 // page that is refused takes memory, too.
-func (s *Site) results(w http.ResponseWriter, c *call) error {
+func (c *call) results() error {
 	access, err := c.Form()
 	if err != nil {
 		return err
@@ -48,27 +48,26 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 		return err
 	}
 	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery)
-	v.zone = s.Backend.Service.Zone()
+	v.zone = c.Backend.Service.Zone()
 	if access.Form.Anonymous {
 		refuseTimes(v.opts, &v.params.Invalid)
 	}
 	err = v.params.Err()
 	if v.changed && err == nil {
-		redirect(w, c.Request, v.link(v.base()))
-		return nil
+		return c.redirect(v.link(v.base()))
 	}
-	page := newResultsPage(c, access, v)
+	page := c.newResultsPage(access, v)
 	if v.part && err == nil {
-		return c.render(w, http.StatusOK, "filter", page)
+		return c.render(http.StatusOK, "filter", page)
 	}
 	if err == nil {
 		err = c.readTable(page, access, v)
 	}
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
-		return refuseResults(w, c, page, invalid)
+		return c.refuseResults(page, invalid)
 	}
 	if err == nil && page.Table != nil {
-		page.Summary, err = s.summary(c, access, v)
+		page.Summary, err = c.summary(access, v)
 	}
 	if err == nil {
 		err = c.MayStillList(access)
@@ -78,7 +77,7 @@ func (s *Site) results(w http.ResponseWriter, c *call) error {
 	}
 	page.addLinks(access.Form, v)
 	for {
-		err := c.render(w, http.StatusOK, "results", page)
+		err := c.render(http.StatusOK, "results", page)
 		if !errors.Is(err, errPageTooLarge) || page.Table == nil || len(page.Table.Rows) == 0 {
 			return err
 		}
@@ -122,7 +121,7 @@ func (p *resultsPage) setPaging(v *resultsView, list service.ListPage) {
 	}
 }
 
-func newResultsPage(c *call, access *service.Access, v *resultsView) *resultsPage {
+func (c *call) newResultsPage(access *service.Access, v *resultsView) *resultsPage {
 	title := "Results"
 	if !access.Rights.SeeAll {
 		title = "My submissions"
@@ -155,7 +154,7 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 
 // refuseResults shows what is wrong with the parameters. It adds no links: they
 // would repeat a long query many times.
-func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *forms.Invalid) error {
+func (c *call) refuseResults(page *resultsPage, invalid *forms.Invalid) error {
 	page.Title, page.ShowAll = "Error: "+page.Title, c.URL.EscapedPath()
 	for _, text := range invalid.Errors {
 		href := page.Filter.elementOf(text)
@@ -164,7 +163,7 @@ func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *f
 		}
 		page.Errors = append(page.Errors, errorLine{Href: href, Text: text})
 	}
-	return c.render(w, http.StatusUnprocessableEntity, "results", page)
+	return c.render(http.StatusUnprocessableEntity, "results", page)
 }
 
 // export sends all submissions that the filters select, whatever part of them
@@ -173,13 +172,14 @@ func refuseResults(w http.ResponseWriter, c *call, page *resultsPage, invalid *f
 // unless the address says otherwise. On an anonymous form it tells days and numbers its
 // rows, as the page does.
 func export(format *encode.Format) handler {
-	return func(_ *Site, w http.ResponseWriter, c *call) error {
+	return func(c *call) error {
 		access, err := c.Form()
 		if err != nil {
 			return err
 		}
 		view := encode.ListView{
-			Params: request.ReadParams(c.URL.RawQuery), Numbers: true, Zone: c.Backend.Service.Zone(), Row: c.shownRows(access.Form),
+			Params: request.ReadParams(c.URL.RawQuery), Numbers: true,
+			Zone: c.Backend.Service.Zone(), Row: c.shownRows(access.Form),
 		}
 		for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
 			view.Params.Values.Del(name)
@@ -196,7 +196,7 @@ func export(format *encode.Format) handler {
 				view.Params.Values.Set(name, "true")
 			}
 		}
-		return encode.SendList(w, c.Call, access, view, encode.Flat, format)
+		return encode.SendList(c.w, c.Call, access, view, encode.Flat, format)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -27,7 +26,9 @@ const (
 // with different base paths on one host have cookies of their own: by the path, or by
 // the name where the prefix wants the path to be "/".
 func (f frame) cookie(r *http.Request, id string) *http.Cookie {
-	c := &http.Cookie{Name: cookieName, Value: id, Path: cmp.Or(f.base, "/"), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{
+		Name: cookieName, Value: id, Path: cmp.Or(f.base, "/"), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
 	switch {
 	case f.Framed:
 		c.Name, c.Secure, c.Partitioned, c.SameSite = framedCookieName, true, true, http.SameSiteNoneMode
@@ -63,36 +64,32 @@ func (f frame) sessionID(r *http.Request) string {
 
 // caller returns who is signed in: with the proxy in front, with the wiki, or here. The
 // error is session.ErrNone if a sign-in here would help.
-func (s *Site) caller(r *http.Request, f frame) (auth.Identity, error) {
-	if s.Sessions == nil {
-		return s.Backend.Auth.Identify(r)
+func (c *call) caller() (auth.Identity, error) {
+	if c.Site.Sessions == nil {
+		return c.Backend.Auth.Identify(c.Request)
 	}
-	if s.Browsers != nil {
-		if who, err := s.Browsers.IdentifyBrowser(r); !errors.Is(err, auth.ErrNobody) {
+	if c.Site.Browsers != nil {
+		if who, err := c.Site.Browsers.IdentifyBrowser(c.Request); !errors.Is(err, auth.ErrNobody) {
 			return who, err
 		}
 	}
-	for _, from := range f.sessions() {
-		who, err := s.Sessions.Open(r.Context(), from.sessionID(r))
+	for _, from := range c.sessions() {
+		who, err := c.Site.Sessions.Open(c.Context(), from.sessionID(c.Request))
 		if !errors.Is(err, session.ErrNone) {
-			return who.WithAddress(r.RemoteAddr), err
+			return who.WithAddress(c.RemoteAddr), err
 		}
 	}
 	return auth.Identity{}, session.ErrNone
 }
 
-// hasCredentials reports whether a request has credentials, right or wrong.
-func (s *Site) hasCredentials(r *http.Request, f frame) bool {
-	if s.Sessions == nil {
-		_, err := s.Backend.Auth.Identify(r)
-		return err == nil
+// hasCredentials reports whether a request may have credentials, right or wrong: a cookie
+// of ours, of the wiki, or of another service.
+func (s *Site) hasCredentials(r *http.Request) bool {
+	if s.Sessions != nil {
+		return r.Header.Get("Cookie") != ""
 	}
-	if s.Browsers != nil {
-		if _, err := s.Browsers.IdentifyBrowser(r); !errors.Is(err, auth.ErrNobody) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(f.sessions(), func(from frame) bool { return from.sessionID(r) != "" })
+	_, err := s.Backend.Auth.Identify(r)
+	return err == nil
 }
 
 // signInPage is the page to sign in.
@@ -129,27 +126,27 @@ func localPath(next string, f frame) string {
 }
 
 // redirect has the browser go on with a GET. The path is one of this server.
-func redirect(w http.ResponseWriter, r *http.Request, path string) {
-	request.SetNoStore(w.Header())                 // it may set a cookie, and says who may see what
-	http.Redirect(w, r, path, http.StatusSeeOther) //nolint:gosec // the path is one of this server
+func (c *call) redirect(path string) error {
+	request.SetNoStore(c.w.Header())                         // it may set a cookie, and says who may see what
+	http.Redirect(c.w, c.Request, path, http.StatusSeeOther) //nolint:gosec // the path is one of this server
+	return nil
 }
 
-func (s *Site) showLogin(w http.ResponseWriter, c *call) error {
+func (c *call) showLogin() error {
 	query := c.URL.Query()
 	next := localPath(query.Get("next"), c.frame)
-	_, err := s.caller(c.Request, c.frame)
+	_, err := c.caller()
 	switch {
 	case err == nil:
-		redirect(w, c.Request, next)
-		return nil
+		return c.redirect(next)
 	case !errors.Is(err, session.ErrNone):
 		return err
 	case !c.maySignIn():
-		return c.offerNewTab(w, next, notEncrypted)
+		return c.offerNewTab(next, notEncrypted)
 	case c.Framed && query.Has(signedInMark):
-		return c.offerNewTab(w, next, cookieRefused)
+		return c.offerNewTab(next, cookieRefused)
 	}
-	return c.render(w, http.StatusOK, "login", c.newSignInPage(next))
+	return c.render(http.StatusOK, "login", c.newSignInPage(next))
 }
 
 // newSignInPage is the page to sign in and to go on to next, or to the same address if
@@ -165,23 +162,23 @@ func (c *call) newSignInPage(next string) *signInPage {
 	return page
 }
 
-func (s *Site) login(w http.ResponseWriter, c *call) error {
+func (c *call) login() error {
 	if !c.maySignIn() {
-		return c.offerNewTab(w, c.path("/"), notEncrypted)
+		return c.offerNewTab(c.path("/"), notEncrypted)
 	}
 	c.Log.SetUser("") // the address, for password guessing to be traced
-	sent, err := c.readForm(w, maxForm, errUnreadable)
+	sent, err := c.readForm(maxForm, errUnreadable)
 	if err != nil {
 		return err
 	}
 	page := c.newSignInPage(localPath(sent.Get("next"), c.frame))
 	page.Name = sent.Get("username")
-	who, err := s.signIn(w, c, page.Name, sent.Get("password"))
+	who, err := c.signIn(page.Name, sent.Get("password"))
 	if err != nil {
-		return s.refuseSignIn(w, c, page, err)
+		return c.refuseSignIn(page, err)
 	}
 	// The access log names the user, unless the next page may have an anonymous form.
-	if u, err := url.Parse(page.Next); err != nil || s.aroundForms(u.Path) {
+	if u, err := url.Parse(page.Next); err != nil || c.Site.aroundForms(u.Path) {
 		c.Log.Anonymous()
 	} else {
 		c.Log.SetUser(who.Name)
@@ -190,29 +187,28 @@ func (s *Site) login(w http.ResponseWriter, c *call) error {
 	if c.Framed {
 		to = c.path("/login") + "?" + signedInMark + "&next=" + url.QueryEscape(page.Next)
 	}
-	redirect(w, c.Request, to)
-	return nil
+	return c.redirect(to)
 }
 
 // signIn begins a session and ends the one that the browser had. If that fails, it
 // has begun none: a session without a cookie would stay until it expires.
-func (s *Site) signIn(w http.ResponseWriter, c *call, name, password string) (auth.Identity, error) {
-	id, who, err := s.Sessions.SignIn(c.Context(), name, password, c.RemoteAddr)
+func (c *call) signIn(name, password string) (auth.Identity, error) {
+	id, who, err := c.Site.Sessions.SignIn(c.Context(), name, password, c.RemoteAddr)
 	if err != nil {
 		return auth.Identity{}, err
 	}
 	if old := c.sessionID(c.Request); old != "" {
-		if err := s.Sessions.SignOut(c.Context(), old); err != nil {
-			return auth.Identity{}, errors.Join(err, s.Sessions.SignOut(c.Context(), id))
+		if err := c.Site.Sessions.SignOut(c.Context(), old); err != nil {
+			return auth.Identity{}, errors.Join(err, c.Site.Sessions.SignOut(c.Context(), id))
 		}
 	}
-	http.SetCookie(w, c.cookie(c.Request, id))
+	http.SetCookie(c.w, c.cookie(c.Request, id))
 	return who, nil
 }
 
 // refuseSignIn shows the page again with what is wrong. A fault that is not the
 // caller's is returned.
-func (s *Site) refuseSignIn(w http.ResponseWriter, c *call, page *signInPage, err error) error {
+func (c *call) refuseSignIn(page *signInPage, err error) error {
 	status, text := http.StatusUnprocessableEntity, "The user name or the password is not right."
 	if refused, ok := errors.AsType[*auth.RefusedError](err); ok {
 		text = refused.Detail
@@ -221,29 +217,28 @@ func (s *Site) refuseSignIn(w http.ResponseWriter, c *call, page *signInPage, er
 		if failure.Status != http.StatusTooManyRequests {
 			return err
 		}
-		failure.SetHeader(w.Header())
+		failure.SetHeader(c.w.Header())
 		status, text = failure.Status, failure.Detail
 	}
 	page.Errors = []errorLine{{Href: "#username", Text: text}}
 	page.Title = "Error: " + page.Title
-	return c.render(w, status, "login", page)
+	return c.render(status, "login", page)
 }
 
 // logout ends every session that the page could be shown with: otherwise, the frame
 // would show the form to the same person, or to another one.
-func (s *Site) logout(w http.ResponseWriter, c *call) error {
+func (c *call) logout() error {
 	for _, from := range c.sessions() {
 		if id := from.sessionID(c.Request); id != "" {
-			if err := s.Sessions.SignOut(c.Context(), id); err != nil {
+			if err := c.Site.Sessions.SignOut(c.Context(), id); err != nil {
 				return err
 			}
-			http.SetCookie(w, from.cookie(c.Request, ""))
+			http.SetCookie(c.w, from.cookie(c.Request, ""))
 		}
 	}
 	to := c.path("/login")
 	if c.Framed { // back to the form, for somebody else
 		to += "?next=" + url.QueryEscape(localPath(c.URL.Query().Get("next"), c.frame))
 	}
-	redirect(w, c.Request, to)
-	return nil
+	return c.redirect(to)
 }

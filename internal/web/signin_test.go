@@ -76,8 +76,7 @@ func TestSessionCookie(t *testing.T) {
 
 // A session ends with the sign-out: its cookie can't be replayed. A sign-in makes a new one.
 func TestSessionEnds(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	stolen := b.cookie()
 	thief := e.browser(t)
 	thief.setCookie(stolen)
@@ -182,8 +181,7 @@ func (s *stuckSessions) DeleteSession(ctx context.Context, hash [32]byte) error 
 // A sign-in that can't end the session before it leaves no new one behind.
 func TestSignInLeavesNoSession(t *testing.T) {
 	stuck := &stuckSessions{}
-	e := newEnv(t, wiki, func(o *envOptions) { stuck.Sessions, o.sessions.Store = o.sessions.Store, stuck })
-	b := e.signedIn(t, "alice")
+	_, b := newAlice(t, wiki, func(o *envOptions) { stuck.Sessions, o.sessions.Store = o.sessions.Store, stuck })
 	before := b.cookie()
 	p := b.postForm("/login", credentials("alice", ""))
 	if p.want(http.StatusInternalServerError); stuck.ended != 1 || len(stuck.created) != 2 || b.cookie() != before {
@@ -195,8 +193,7 @@ func TestSignInLeavesNoSession(t *testing.T) {
 func TestErrorPageNamesFields(t *testing.T) {
 	e := newEnv(t, wiki)
 	w := httptest.NewRecorder()
-	c := e.site.newCall(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}, auth.Identity{})
-	c.fail(w, &forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
+	e.site.newCall(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}).fail(&forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
 	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "“a” is wrong") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}

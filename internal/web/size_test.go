@@ -31,8 +31,7 @@ func quotedForm(id string, fields, options int) string {
 // The HTML of a form counts, not the length of its text.
 func TestLongIDsOfManyChoices(t *testing.T) {
 	form := quotedForm("long", 10, 100)
-	e := newEnv(t, map[string]string{"1-long.md": "```form\n" + form + "```\n"})
-	b := e.signedIn(t, "alice")
+	_, b := newAlice(t, map[string]string{"1-long.md": "```form\n" + form + "```\n"})
 	if p := b.get("/page/1"); len(p.body) > maxPageHTML || p.link("Fill in this form") == "" {
 		t.Errorf("a page of %d bytes, want a link to the form", len(p.body))
 	}
@@ -108,8 +107,7 @@ func TestQuestionsAreInTheWrittenOrder(t *testing.T) {
 
 // An answer whose characters are all escaped can be read, changed and deleted.
 func TestQuotationMarks(t *testing.T) {
-	e := newEnv(t, map[string]string{"1-long.md": "```form\nform: f\nfields:\n  - {id: a, type: textbox}\n```\n"})
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, map[string]string{"1-long.md": "```form\nform: f\nfields:\n  - {id: a, type: textbox}\n```\n"})
 	marks := strings.Repeat(`"`, 1_000_000)
 	sub, err := e.Store.Create(t.Context(), store.New{
 		PageID: 1, FormID: "f", Username: "alice", Created: e.Clock.Now(), Entries: []forms.Entry{{FieldID: "a", Value: marks}},

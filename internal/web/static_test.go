@@ -16,9 +16,8 @@ import (
 const maxWeight = 60_000
 
 func TestWeight(t *testing.T) {
-	e := newEnv(t, wiki, func(o *envOptions) { o.BrandCSS = []byte("h1 { color: teal }") })
-	b := e.signedIn(t, "alice")
-	b.send(survey, with(b.get(survey).values(), "comment", "c"))
+	_, b := newAlice(t, wiki, func(o *envOptions) { o.BrandCSS = []byte("h1 { color: teal }") })
+	b.fill(survey, "comment", "c")
 	for _, path := range []string{"/", "/page/1", survey, survey + "/results", survey + "/submission/1", survey + "/submission/1/change", "/author", "/login"} {
 		page := b.get(path)
 		weight, files := compressed(page.body), b.loads(page)

@@ -43,11 +43,6 @@ type answerView struct {
 	Set     []choice // buttons for those who set it, each with one press; nil for others
 }
 
-// submissionPath is the path of one submission.
-func (c *call) submissionPath(f *forms.Form, id int64) string {
-	return c.formPath(f) + "/submission/" + strconv.FormatInt(id, 10)
-}
-
 // stored is a submission that the caller may read.
 type stored struct {
 	*call
@@ -146,7 +141,8 @@ func (st stored) answers() []answerView {
 
 func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 	v := answerView{Label: f.Label, Value: value, Files: files, Status: f.Type == forms.Status, Tone: toneOf(f, value)}
-	if f.MultiValue() && value != "" && strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues) { // more of them are one text
+	few := strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues) // more of them are one text
+	if f.MultiValue() && value != "" && few {
 		v.List = strings.Split(value, forms.Separator)
 	}
 	return v
@@ -177,7 +173,7 @@ func (st stored) layout(title string) Layout {
 	return l
 }
 
-func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
+func (c *call) showSubmission() error {
 	st, err := c.stored()
 	if err != nil {
 		return err
@@ -187,13 +183,13 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if query.Has("sent") {
 		title = "Sent"
 	}
-	form, zone := st.access.Form, s.Backend.Service.Zone()
+	form, zone := st.access.Form, c.Backend.Service.Zone()
 	page := &submissionPage{
 		Layout: st.layout(title), Number: st.number(), Username: st.sub.Username,
 		Created: shownTime(form, st.sub.Created, zone), Changed: newChange(form, st.sub, zone),
 		Sent: query.Has("sent"), Saved: query.Has("saved"), Answers: st.answers(), Change: st.at("/change"),
 		MaySave: st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil,
-		Tag:     st.access.Tag(st.sub), For: s.hashUser(c.Who.Name),
+		Tag:     st.access.Tag(st.sub), For: c.hashUser(),
 	}
 	if page.Sent {
 		page.Thanks = linkText(form.Thanks)
@@ -204,11 +200,11 @@ func (s *Site) showSubmission(w http.ResponseWriter, c *call) error {
 	if err := st.setNeighbours(page); err != nil {
 		return err
 	}
-	return c.render(w, http.StatusOK, "submission", page)
+	return c.render(http.StatusOK, "submission", page)
 }
 
 // file sends a file of a submission.
-func (s *Site) file(w http.ResponseWriter, c *call) error {
-	request.NoCompression(w.Header())
-	return c.SendFile(w)
+func (c *call) file() error {
+	request.NoCompression(c.w.Header())
+	return c.SendFile(c.w)
 }

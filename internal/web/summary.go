@@ -25,16 +25,15 @@ const (
 type summaryKey struct {
 	form   *forms.Form // an edit of the page makes another one
 	writes uint64      // so that people see their own writes at once
-	all    bool        // of all submissions
-	user   string      // whose submissions, unless all
+	user   string      // whose submissions; "" for all of them
 	filter string
 }
 
 func newSummaryKey(access *service.Access, user string, opts service.ListOptions) summaryKey {
 	key := summaryKey{
-		form: access.Form, writes: access.Writes(), all: access.Rights.SeeAll, user: user, filter: fmt.Sprintf("%#v", opts.Filter),
+		form: access.Form, writes: access.Writes(), user: user, filter: fmt.Sprintf("%#v", opts.Filter),
 	}
-	if key.all {
+	if access.Rights.SeeAll {
 		key.user = ""
 	}
 	if opts.Username != nil {
@@ -54,10 +53,10 @@ func newSummaryCache(now auth.Clock) summaryCache {
 // summary returns the summary of what a page shows: the cached one, or it is computed
 // within the caller's request, for all concurrent ones. If that is given up, another of
 // them computes it.
-func (s *Site) summary(c *call, access *service.Access, v *resultsView) (*summaryView, error) {
+func (c *call) summary(access *service.Access, v *resultsView) (*summaryView, error) {
 	key := newSummaryKey(access, c.Who.Name, v.opts)
 	compute := func(context.Context, summaryKey) (*summaryView, error) {
-		sum, err := access.Summary(c.Context(), service.ListOptions{
+		sum, err := access.Summary(c.Context(), service.ListOptions{ //nolint:contextcheck // of the request that computes it
 			Username: v.opts.Username, Filter: v.opts.Filter, Check: func() error { c.Log.Working(); return nil },
 		})
 		if err != nil {
@@ -65,5 +64,5 @@ func (s *Site) summary(c *call, access *service.Access, v *resultsView) (*summar
 		}
 		return newSummaryView(access.Form, sum, v), nil
 	}
-	return s.summaries.Get(c.Context(), key, otter.LoaderFunc[summaryKey, *summaryView](compute))
+	return c.Site.summaries.Get(c.Context(), key, otter.LoaderFunc[summaryKey, *summaryView](compute))
 }

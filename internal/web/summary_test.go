@@ -5,61 +5,38 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/maypok86/otter/v2"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
-// summaryComputer counts how often a summary is computed.
-type summaryComputer struct{ count atomic.Int64 }
-
-func (c *summaryComputer) compute() (*summaryView, error) {
-	return &summaryView{Count: c.count.Add(1)}, nil
-}
-
-func getSummary(
-	ctx context.Context, cache summaryCache, key summaryKey, compute func() (*summaryView, error),
-) (*summaryView, error) {
-	load := func(context.Context, summaryKey) (*summaryView, error) { return compute() }
-	return cache.Get(ctx, key, otter.LoaderFunc[summaryKey, *summaryView](load))
-}
-
-// TestSummaryCacheTTL has a summary cached for ten seconds.
-func TestSummaryCacheTTL(t *testing.T) {
+// TestSummaryCache has a summary cached for ten seconds, and few of them in memory.
+func TestSummaryCache(t *testing.T) {
 	clock := testsite.NewClock(began)
 	cache := newSummaryCache(clock.Now)
-	var c summaryComputer
-	key := summaryKey{form: &forms.Form{}, all: true}
-	get := func(want int64) {
+	computed := int64(0)
+	get := func(user string, want int64) {
 		t.Helper()
-		if view, err := getSummary(t.Context(), cache, key, c.compute); err != nil || view.Count != want {
+		view, err := cache.Get(t.Context(), summaryKey{user: user}, otter.LoaderFunc[summaryKey, *summaryView](
+			func(context.Context, summaryKey) (*summaryView, error) {
+				computed++
+				return &summaryView{Count: computed}, nil
+			}))
+		if err != nil || view.Count != want {
 			t.Errorf("got %+v, %v, want computation %d", view, err, want)
 		}
 	}
-	get(1)
+	get("", 1)
 	clock.Advance(summaryTTL - 1)
-	get(1)
+	get("", 1)
 	clock.Advance(1)
-	get(2)
-	key.user = "another"
-	get(3)
-}
-
-// TestSummaryCacheBounds has few summaries in memory.
-func TestSummaryCacheBounds(t *testing.T) {
-	cache := newSummaryCache(time.Now)
-	var c summaryComputer
-	for i := range 2 * maxSummaries {
-		if _, err := getSummary(t.Context(), cache, summaryKey{user: fmt.Sprint(i)}, c.compute); err != nil {
-			t.Fatal(err)
-		}
+	get("", 2)
+	for i := range int64(2 * maxSummaries) {
+		get(fmt.Sprint(i), 3+i)
 	}
 	cache.CleanUp()
 	if n := cache.EstimatedSize(); n == 0 || n > maxSummaries {

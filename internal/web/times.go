@@ -45,7 +45,8 @@ func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
 			invalid.AddError("this form is anonymous: its submissions can't be filtered by id")
 		}
 		values := strings.Split(r.Value, forms.Separator)
-		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(values, func(v string) bool { return forms.IsDecimal(v) || !forms.Ordered(v) }) {
+		noDay := func(v string) bool { return forms.IsDecimal(v) || !forms.Ordered(v) }
+		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(values, noDay) {
 			invalid.AddError("this form is anonymous: write a day, such as 2026-01-31, to filter by time")
 		}
 	}

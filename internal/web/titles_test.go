@@ -44,7 +44,7 @@ func TestTitles(t *testing.T) {
 		t.Errorf("the only form has the heading %q beside its page's", got)
 	}
 
-	sent := b.send("/page/1/form/swap", with(b.get("/page/1/form/swap").values(), "a", "x"))
+	sent := b.fill("/page/1/form/swap", "a", "x")
 	if sent.title() != "Sent: Swap a <shift> – Formulary" || sent.link("Swap a <shift>") != "/page/1/form/swap" || sent.link("Holidays") != "/page/1" {
 		t.Errorf("title %q, body %s", sent.title(), sent.body)
 	}
@@ -106,11 +106,10 @@ func TestThanks(t *testing.T) {
 	form := func(id, more string) string {
 		return "```form\nform: " + id + "\n" + more + thanks + "fields:\n  - {id: a, type: textfield}\n```\n\n"
 	}
-	e := newEnv(t, map[string]string{"1.md": "---\nedit: [carol]\n---\n" + form("named", "") + form("secret", "anonymous: true\n")})
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, map[string]string{"1.md": "---\nedit: [carol]\n---\n" + form("named", "") + form("secret", "anonymous: true\n")})
 	for _, id := range []string{"named", "secret"} {
 		path := "/page/1/form/" + id
-		p := b.send(path, with(b.get(path).values(), "a", "my answer"))
+		p := b.fill(path, "a", "my answer")
 		p.want(http.StatusOK, "Well <b>done</b>. See https://wiki.example/a_(b)?c=1&d=2. And (https://x.example/). Not javascript:alert(1)")
 		p.wantHTML("Well &lt;b&gt;done&lt;/b&gt;.\nSee <a href=", ">https://wiki.example/a_(b)?c=1&amp;d=2</a>. And (<a")
 		var links []string
@@ -128,7 +127,7 @@ func TestThanks(t *testing.T) {
 			if strings.Index(text, "Well") > strings.Index(text, "my answer") {
 				t.Errorf("thanks come after what was sent: %s", text)
 			}
-			b.get(strings.TrimSuffix(p.path, "?sent")).wantNoHTML("Well")
+			b.get(p.submission()).wantNoHTML("Well")
 		}
 	}
 	e.framed(t, "alice", "/embed/page/1/form/secret/sent").wantHTML(` rel="noopener" target="_blank">https://x.example/</a>`)
@@ -136,8 +135,7 @@ func TestThanks(t *testing.T) {
 
 // "No answer" is a choice that clears, and no answer by itself.
 func TestNoAnswerIsNotPreselected(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	checked := func(p *answer) (values []string) {
 		for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "type") == "radio" && hasAttribute(n, "checked") }) {
 			values = append(values, attribute(n, "name")+"="+attribute(n, "value"))
@@ -147,13 +145,13 @@ func TestNoAnswerIsNotPreselected(t *testing.T) {
 	if got := checked(b.get(survey)); got != nil {
 		t.Errorf("preselected: %q", got)
 	}
-	sent := b.send(survey, with(b.get(survey).values(), "comment", "c", "kind", "a", "state", "open"))
-	change := strings.TrimSuffix(sent.path, "?sent") + "/change"
+	sent := b.fill(survey, "comment", "c", "kind", "a", "state", "open")
+	change := sent.submission() + "/change"
 	if got, want := checked(b.get(change)), []string{"kind=a", "state=open"}; !slices.Equal(got, want) {
 		t.Errorf("chosen: %q, want %q", got, want)
 	}
-	b.send(change, with(b.get(change).values(), "kind", "")).want(http.StatusOK)
-	if got := valuesOf(t, e.latest(t, "alice", 1, "survey")); got["kind"] != "" || got["state"] != "open" {
+	b.fill(change, "kind", "").want(http.StatusOK)
+	if got := e.stored(t, "survey"); got["kind"] != "" || got["state"] != "open" {
 		t.Errorf("after “No answer”: %q", got)
 	}
 }

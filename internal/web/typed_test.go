@@ -59,7 +59,7 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			}
 			e.Clock.Advance(13 * time.Hour)
 			p = b.send(form, typed)
-			p = b.send(form, with(p.values(), "_username", "alice", "_password", "alice-secret"))
+			p = b.send(form, p.signedInAgain())
 			p.want(http.StatusOK, tt.notice, "You are signed in again")
 			b.send(form, p.values()).want(http.StatusOK)
 			if n := stored(); n != 1 {
@@ -80,8 +80,7 @@ var withoutMail = strings.Replace(wiki["1-survey.md"], "  - {id: mail, type: tex
 // A question leaves the form while somebody fills it in: what they have typed is
 // shown under its label, and all else is there to be sent.
 func TestQuestionLeavesTheForm(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, wiki)
 	typed := with(b.get(survey).values(), "comment", "c", "mail", "a long\r\naddress", "day", "never")
 	withoutAnswer := with(typed, "mail", "", "day", "")
 	e.Write(t, "1-survey.md", strings.Replace(withoutMail, "id: paper,", "id: sheet,", 1))
@@ -112,7 +111,7 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 	check(b.send(survey, with(typed, "_update", "1"), file), http.StatusOK)
 	e.Clock.Advance(13 * time.Hour)
 	p = b.send(survey, typed, file)
-	p = b.send(survey, with(p.values(), "_username", "alice", "_password", "alice-secret"))
+	p = b.send(survey, p.signedInAgain())
 	check(p, http.StatusOK)
 	if n := e.count(t, "alice", 1, "survey"); n != 0 {
 		t.Fatalf("%d submissions are stored", n)
@@ -124,10 +123,9 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 // The same while a submission is changed. A stored answer that was not touched is
 // not lost.
 func TestQuestionLeavesTheChange(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
-	p := b.send(survey, with(b.get(survey).values(), "comment", "c", "mail", "a@example.org", "kind", "a"))
-	path := strings.TrimSuffix(p.path, "?sent") + "/change"
+	e, b := newAlice(t, wiki)
+	p := b.fill(survey, "comment", "c", "mail", "a@example.org", "kind", "a")
+	path := p.submission() + "/change"
 	typed := with(b.get(path).values(), "comment", "new")
 	e.Write(t, "1-survey.md", withoutMail)
 	p = b.send(path, typed)
@@ -150,8 +148,8 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 	const form = "/page/2/form/once"
 	deleted := func(do func(path string, typed map[string][]string) *answer) {
 		t.Helper()
-		p := alice.send(form, with(alice.get(form).values(), "text", "first"))
-		path := strings.TrimSuffix(p.path, "?sent")
+		p := alice.fill(form, "text", "first")
+		path := p.submission()
 		p = do(path, with(alice.get(path+"/change").values(), "text", "long work"))
 		p.want(http.StatusNotFound, "There is a problem", "was deleted since you opened it")
 		if n := e.count(t, "alice", 2, "once"); n != 0 || p.values().Get("text") != "long work" {
@@ -159,7 +157,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 		}
 		p = alice.send(form, p.values())
 		p.want(http.StatusOK, "Sent", "long work")
-		path = strings.TrimSuffix(p.path, "?sent")
+		path = p.submission()
 		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(http.StatusOK)
 	}
 	remove := func(path string) {
@@ -182,7 +180,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 		remove(path)
 		alice.postForm("/logout", nil)
 		p := alice.send(path+"/change", typed)
-		return alice.send(path+"/change", with(p.values(), "_username", "alice", "_password", "alice-secret"))
+		return alice.send(path+"/change", p.signedInAgain())
 	})
 	if p := e.signedIn(t, "bob").send(form+"/submission/999/change", nil); p.status != http.StatusConflict { // not a page of bob's
 		t.Errorf("status %d", p.status)
@@ -192,8 +190,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 // A browser does not get back a file that was chosen. Its question says so when
 // another answer is refused.
 func TestFileIsToBeChosenAgain(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.signedIn(t, "alice")
+	_, b := newAlice(t, wiki)
 	const again = "Choose the file again: a.txt was not stored."
 	good := with(b.get(survey).values(), "comment", "c")
 	file := chosenFile{"paper", "a.txt", "x"}
@@ -207,6 +204,6 @@ func TestFileIsToBeChosenAgain(t *testing.T) {
 	}
 	p = b.send(survey, good, file)
 	p.want(http.StatusOK, "Sent", "a.txt")
-	path := strings.TrimSuffix(p.path, "?sent") + "/change"
+	path := p.submission() + "/change"
 	b.send(path, with(b.get(path).values(), "comment", ""), file).want(http.StatusUnprocessableEntity, again)
 }

@@ -19,23 +19,22 @@ const typing = "form: price\nfields:\n" +
 
 // People type spaces and commas that must not be stored.
 func TestTypedValues(t *testing.T) {
-	e := newEnv(t, page1("", typing))
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, page1("", typing))
 	const form = "/page/1/form/price"
-	p := b.send(form, with(b.get(form).values(), "price", "\t-7,50", "name", " \tAmy Other\u00a0", "note", " two \r\nlines ", "size", " small"))
+	p := b.fill(form, "price", "\t-7,50", "name", " \tAmy Other\u00a0", "note", " two \r\nlines ", "size", " small")
 	p.want(http.StatusOK, "This is what was sent")
-	got := valuesOf(t, e.latest(t, "alice", 1, "price"))
+	got := e.stored(t, "price")
 	if got["price"] != "-7.50" || got["name"] != "Amy Other" || got["note"] != " two \nlines " || got["size"] != " small" {
 		t.Errorf("stored %q", got)
 	}
 	// A change, and what is still wrong: as it was typed.
 	change := fmt.Sprintf("%s/submission/%d/change", form, e.latest(t, "alice", 1, "price").ID)
-	b.send(change, with(b.get(change).values(), "price", "1,25")).want(http.StatusOK, "The changes are saved.")
-	if got := valuesOf(t, e.latest(t, "alice", 1, "price"))["price"]; got != "1.25" {
+	b.fill(change, "price", "1,25").want(http.StatusOK, "The changes are saved.")
+	if got := e.stored(t, "price")["price"]; got != "1.25" {
 		t.Errorf("changed to %q", got)
 	}
 	for _, typed := range []string{"1,2,3", "7,", ",5", "seven"} {
-		p := b.send(form, with(b.get(form).values(), "price", typed, "name", " "))
+		p := b.fill(form, "price", typed, "name", " ")
 		p.want(http.StatusUnprocessableEntity, "“Price” must be a number", "“Name” is required")
 		if got := p.values().Get("price"); got != typed {
 			t.Errorf("typed %q, shown %q", typed, got)
@@ -46,12 +45,11 @@ func TestTypedValues(t *testing.T) {
 // What somebody did not touch is no change, also if it was stored by the API with
 // spaces around it.
 func TestUntouchedSpacesAreNoChange(t *testing.T) {
-	e := newEnv(t, page1("", typing))
-	b := e.signedIn(t, "alice")
+	e, b := newAlice(t, page1("", typing))
 	id := e.submit(t, "alice", 1, "price", "name", "  spacious  ", "price", "1")
 	change := fmt.Sprintf("/page/1/form/price/submission/%d/change", id)
-	b.send(change, with(b.get(change).values(), "price", "2")).want(http.StatusOK, "The changes are saved.")
-	if got := valuesOf(t, e.latest(t, "alice", 1, "price")); got["name"] != "  spacious  " || got["price"] != "2" {
+	b.fill(change, "price", "2").want(http.StatusOK, "The changes are saved.")
+	if got := e.stored(t, "price"); got["name"] != "  spacious  " || got["price"] != "2" {
 		t.Errorf("stored %q", got)
 	}
 }
@@ -103,9 +101,9 @@ func TestDraftNames(t *testing.T) {
 	if got, typed := draft(refused); got != amys || !typed {
 		t.Errorf("refused: %q, typed %t", got, typed)
 	}
-	sent := b.send(survey, with(b.get(survey).values(), "comment", "c"))
+	sent := b.fill(survey, "comment", "c")
 	sent.wantHTML("data-sent")
-	path := strings.TrimSuffix(sent.path, "?sent")
+	path := sent.submission()
 	change := b.get(path + "/change")
 	if got, typed := draft(change); !strings.HasSuffix(got, " "+path) || typed {
 		t.Errorf("change: %q, typed %t", got, typed)

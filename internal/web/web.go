@@ -52,20 +52,21 @@ type Site struct {
 	turns     chan struct{} // one for each request that renders something large
 }
 
-// call is one request.
+// call is one request, with its answer.
 type call struct {
 	*request.Call
+	w    http.ResponseWriter
 	Site *Site
 	frame
 	rendering bool // something large
 }
 
 // handler answers a call, or returns an error and has written nothing.
-type handler func(s *Site, w http.ResponseWriter, c *call) error
+type handler func(c *call) error
 
 // resumer shows what somebody had typed into a form before they had to sign in
 // again. It stores nothing.
-type resumer func(s *Site, w http.ResponseWriter, c *call, typed url.Values) error
+type resumer func(c *call, typed url.Values) error
 
 // route is a row of the table of pages.
 type route struct {
@@ -77,41 +78,41 @@ type route struct {
 }
 
 var routes = []route{
-	{method: "GET", path: "/login", handler: (*Site).showLogin, framed: true, public: true},
-	{method: "POST", path: "/login", handler: (*Site).login, framed: true, public: true},
-	{method: "POST", path: "/logout", handler: (*Site).logout, framed: true, public: true},
-	{method: "GET", path: "/{$}", handler: (*Site).home},
-	{method: "GET", path: "/page/{pageId}", handler: (*Site).page},
-	{method: "GET", path: "/page/{pageId}/form/{formId}", handler: (*Site).showForm, framed: true},
+	{method: "GET", path: "/login", handler: (*call).showLogin, framed: true, public: true},
+	{method: "POST", path: "/login", handler: (*call).login, framed: true, public: true},
+	{method: "POST", path: "/logout", handler: (*call).logout, framed: true, public: true},
+	{method: "GET", path: "/{$}", handler: (*call).home},
+	{method: "GET", path: "/page/{pageId}", handler: (*call).page},
+	{method: "GET", path: "/page/{pageId}/form/{formId}", handler: (*call).showForm, framed: true},
 	{
 		method: "POST", path: "/page/{pageId}/form/{formId}",
-		handler: (*Site).sendForm, framed: true, resume: (*Site).resumeForm,
+		handler: (*call).sendForm, framed: true, resume: (*call).resumeForm,
 	},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/sent", handler: (*Site).sent, framed: true},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/sent", handler: (*call).sent, framed: true},
 	{
 		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}",
-		handler: (*Site).showSubmission, framed: true,
+		handler: (*call).showSubmission, framed: true,
 	},
 	{
 		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/change",
-		handler: (*Site).changeSubmission, framed: true,
+		handler: (*call).changeSubmission, framed: true,
 	},
 	{
 		method: "POST", path: "/page/{pageId}/form/{formId}/submission/{id}/change",
-		handler: (*Site).saveSubmission, framed: true, resume: (*Site).resumeChange,
+		handler: (*call).saveSubmission, framed: true, resume: (*call).resumeChange,
 	},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*Site).confirmDelete},
-	{method: "POST", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*Site).deleteSubmission},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).confirmDelete},
+	{method: "POST", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).deleteSubmission},
 	{
 		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}",
-		handler: (*Site).file, framed: true,
+		handler: (*call).file, framed: true,
 	},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/results", handler: (*Site).results},
+	{method: "GET", path: "/page/{pageId}/form/{formId}/results", handler: (*call).results},
 	{method: "GET", path: "/page/{pageId}/form/{formId}/results.csv", handler: export(encode.CSV)},
 	{method: "GET", path: "/page/{pageId}/form/{formId}/results.xlsx", handler: export(encode.XLSX)},
 	{method: "GET", path: "/page/{pageId}/form/{formId}/results.ndjson", handler: export(encode.NDJSON)},
-	{method: "GET", path: "/author", handler: (*Site).author},
-	{method: "POST", path: "/author", handler: (*Site).showWritten, resume: (*Site).resumeAuthor},
+	{method: "GET", path: "/author", handler: (*call).author},
+	{method: "POST", path: "/author", handler: (*call).showWritten, resume: (*call).resumeAuthor},
 }
 
 // New makes the pages.
@@ -160,55 +161,60 @@ func (s *Site) aroundForms(p string) bool {
 // noRoute answers what matches no page: another method than the page takes, or
 // a path that there is no page at.
 func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string) {
-	c := s.newCall(w, r, s.frame(s.isFramed(r)), auth.Identity{})
+	c := s.newCall(w, r, s.frame(s.isFramed(r)))
 	defer c.End()
-	if s.hasCredentials(r, c.frame) { // they may have meant an anonymous form
+	if s.hasCredentials(r) { // they may have meant an anonymous form
 		c.Log.Anonymous()
 	}
 	err := &request.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		err = &request.StatusError{Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests."}
+		err = &request.StatusError{
+			Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests.",
+		}
 	}
-	c.fail(w, err)
+	c.fail(err)
 }
 
-func (s *Site) newCall(w http.ResponseWriter, r *http.Request, f frame, who auth.Identity) *call {
-	return &call{Call: s.Backend.NewCall(w, r, who), Site: s, frame: f}
+func (s *Site) newCall(w http.ResponseWriter, r *http.Request, f frame) *call {
+	return &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), w: w, Site: s, frame: f}
 }
 
-// handle has the handler of a route called. Those who are not signed in are sent to the
-// sign-in, unless the page is public.
+// handle is the handler of a route.
 func (s *Site) handle(to route, f frame) http.Handler {
 	return request.Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var who auth.Identity
-		var err error
-		if !to.public {
-			who, err = s.caller(r, f)
-		}
-		c := s.newCall(w, r, f, who)
+		c := s.newCall(w, r, f)
 		defer c.End()
-		if err == nil {
-			if !to.public {
-				c.Log.Anonymous() // until it is known what the request is for
-			}
-			err = request.CheckOrigin(r)
-		}
-		signedIn := err == nil
-		if signedIn {
-			c.Refresh = func() (auth.Identity, error) { return s.caller(r, f) } // a sign-out ends what still runs
-			err = to.handler(s, w, c)
-			c.NoteRefusal(err)
-		}
-		switch {
-		case !errors.Is(err, session.ErrNone):
-		case signedIn: // and no more since the request began
-			c.Who, err = auth.Identity{}, errSignedOut
-		default:
-			err = s.askToSignIn(w, c, to.resume) //nolint:contextcheck // the call has the request
-		}
-		if err != nil {
-			c.fail(w, err) //nolint:contextcheck // the call has the request
-		}
+		c.serve(to) //nolint:contextcheck // the call has the request
 	}))
+}
+
+// serve answers the call. Those who are not signed in are sent to the sign-in, unless the
+// page is public.
+func (c *call) serve(to route) {
+	var err error
+	if !to.public {
+		if c.Who, err = c.caller(); err == nil {
+			c.Log.Anonymous() // until it is known what the request is for
+		}
+	}
+	if err == nil {
+		err = request.CheckOrigin(c.Request)
+	}
+	signedIn := err == nil
+	if signedIn {
+		c.Refresh = c.caller // a sign-out ends what still runs
+		err = to.handler(c)
+		c.NoteRefusal(err)
+	}
+	switch {
+	case !errors.Is(err, session.ErrNone):
+	case signedIn: // and no more since the request began
+		c.Who, err = auth.Identity{}, errSignedOut
+	default:
+		err = c.askToSignIn(to.resume)
+	}
+	if err != nil {
+		c.fail(err)
+	}
 }
