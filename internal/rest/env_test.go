@@ -73,6 +73,7 @@ func serve(t testing.TB, site *testsite.Site, change ...func(*request.Options)) 
 func (e *env) serve(t testing.TB, change ...func(*request.Options)) {
 	t.Helper()
 	opts := request.Options{
+		Limits: request.DefaultLimits,
 		Service: service.New(service.Options{
 			Pages: e.source, Store: e.Store, Files: e.Store, AnonymousKey: testsite.Key,
 			Now: e.Clock.Now, MaxSubmission: request.DefaultMaxBody, MaxFile: testMaxFile,

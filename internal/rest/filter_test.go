@@ -141,7 +141,4 @@ func TestPagesOfLists(t *testing.T) {
 }
 
 // oneList lets each user read one list at a time.
-func oneList(o *request.Options) {
-	o.Limits = request.DefaultLimits
-	o.Limits.ListsPerUser = 1
-}
+func oneList(o *request.Options) { o.Limits.ListsPerUser = 1 }
