@@ -88,7 +88,7 @@ type Store interface {
 	// call the store, and may be called more than once; while it runs, other submissions
 	// can be written. An error of merge is returned as it is and nothing is stored.
 	// Errors: merge's, ErrNotFound, ErrNoFile, ErrFull, ErrUnavailable.
-	Update(ctx context.Context, key Key, merge func(forms.Submission) (Change, error)) (forms.Submission, error)
+	Update(ctx context.Context, key Key, merge Merge) (forms.Submission, error)
 
 	// Delete removes a submission for good, with its files. check, when not
 	// nil, is called with the submission as it is when it goes; an error of
@@ -198,6 +198,9 @@ type Change struct {
 	Changer string
 	Events  []Event // stored with the change
 }
+
+// Merge makes the change of an update from the submission as it is.
+type Merge = func(forms.Submission) (Change, error)
 
 // Query selects submissions of one form, in the order of their ids.
 type Query struct {

@@ -2,6 +2,7 @@ package copystore
 
 import (
 	"encoding/hex"
+	"reflect"
 	"testing"
 	"time"
 
@@ -9,94 +10,77 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-func sum(t *testing.T, r store.Record) string {
-	t.Helper()
-	c := newChecksum()
-	if err := c.add(r); err != nil {
-		t.Fatal(err)
+// changeEach changes one value after the other below v, calls changed with the path of each, and changes it back.
+func changeEach(v reflect.Value, path string, changed func(path string)) {
+	before := reflect.New(v.Type()).Elem()
+	before.Set(v)
+	switch at, isTime := v.Interface().(time.Time); {
+	case isTime:
+		v.Set(reflect.ValueOf(at.Add(time.Millisecond)))
+	case v.Kind() == reflect.String:
+		v.SetString(v.String() + "x")
+	case v.Kind() == reflect.Bool:
+		v.SetBool(!v.Bool())
+	case v.CanInt():
+		v.SetInt(v.Int() + 1)
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			changeEach(v.Field(i), path+"."+v.Type().Field(i).Name, changed)
+		}
+		return
+	case v.Kind() == reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Struct {
+			changeEach(v.Index(0), path+"[0]", changed)
+		}
+		v.Set(v.Slice(0, v.Len()-1))
+	default: // a function
+		return
 	}
-	return hex.EncodeToString(c.hash.Sum(nil))
+	changed(path)
+	v.Set(before)
 }
 
-// TestChecksumCoversAll: every change shows, but for the ids of files.
+// TestChecksumCoversAll: every change of a submission or an event shows, but for the ids of files and events, which
+// a copy has anew.
 func TestChecksumCoversAll(t *testing.T) {
-	full := func() store.Record {
-		return store.Record{
-			Submission: forms.Submission{
-				ID: 12, PageID: 7, FormID: "form", Username: "amy", Created: time.UnixMilli(1700000000123),
-				Entries: []byte(`{"f":{"id":9,"fieldId":"f","value":"x"}}`),
-				Files:   []forms.StoredFile{{ID: 1, FieldID: "f", Name: "a", Size: 3, SHA256: "aa", Type: "text/plain"}, {ID: 2, FieldID: "f", Name: "b"}},
-			},
-			SubmitterKey: "user:amy", Key: "key", Body: "body",
-		}
+	at := time.UnixMilli(1700000000123).UTC()
+	r := store.Record{
+		Submission: forms.Submission{
+			ID: 12, PageID: 7, FormID: "form", Username: "amy", Created: at, Changed: at, Changer: "bob", Entries: []byte(`{"f":{}}`),
+			Files: []forms.StoredFile{{ID: 1, FieldID: "f", Name: "a", Size: 3, SHA256: "aa", Type: "text/plain"}, {ID: 2, FieldID: "f", Name: "b"}},
+		},
+		SubmitterKey: "user:amy", Key: "key", Body: "body",
 	}
-	seen := map[string]string{sum(t, full()): "no change"}
-	for what, change := range map[string]func(*store.Record){
-		"id":        func(r *store.Record) { r.ID++ },
-		"page":      func(r *store.Record) { r.PageID++ },
-		"form":      func(r *store.Record) { r.FormID = "norm" },
-		"name":      func(r *store.Record) { r.Username = "" },
-		"time":      func(r *store.Record) { r.Created = r.Created.Add(time.Millisecond) },
-		"limit":     func(r *store.Record) { r.SubmitterKey = "" },
-		"answers":   func(r *store.Record) { r.Entries[0]++ },
-		"key":       func(r *store.Record) { r.Key = "yek" },
-		"body":      func(r *store.Record) { r.Body = "" },
-		"shifted":   func(r *store.Record) { r.Key, r.Body = "keyb", "ody" },
-		"no files":  func(r *store.Record) { r.Files = nil },
-		"one file":  func(r *store.Record) { r.Files = r.Files[:1] },
-		"order":     func(r *store.Record) { r.Files[0], r.Files[1] = r.Files[1], r.Files[0] },
-		"field":     func(r *store.Record) { r.Files[0].FieldID = "g" },
-		"file name": func(r *store.Record) { r.Files[0].Name = "A" },
-		"size":      func(r *store.Record) { r.Files[0].Size = 4 },
-		"sha256":    func(r *store.Record) { r.Files[0].SHA256 = "ab" },
-		"change":    func(r *store.Record) { r.Changed = r.Created },
-		"changer":   func(r *store.Record) { r.Changer = "bob" },
-		"type":      func(r *store.Record) { r.Files[0].Type = "image/png" },
-	} {
-		r := full()
-		change(&r)
-		if before, ok := seen[sum(t, r)]; ok {
-			t.Errorf("%s: the same checksum as %s", what, before)
-		}
-		seen[sum(t, r)] = what
+	e := store.Event{
+		Queue: store.Queue{Hook: "crm", Recipient: "a", PageID: 1, FormID: "form"}, ID: 1, Submission: 2, Type: "type",
+		Created: at, Message: "m", Title: "title", Failed: at, Error: "error",
 	}
-	copied := full()
-	copied.Files[0].ID, copied.Files[1].ID = 3, 4
-	if sum(t, copied) != sum(t, full()) {
-		t.Error("the ids of files change the checksum")
-	}
-}
-
-// TestChecksumCoversEvents: every change of an event shows, but for its id.
-func TestChecksumCoversEvents(t *testing.T) {
-	sumOf := func(change func(*store.Event)) string {
-		e := store.Event{
-			Queue: store.Queue{Hook: "crm", Recipient: "a", PageID: 1, FormID: "form"}, ID: 1, Submission: 2, Type: "type",
-			Created: time.UnixMilli(3).UTC(), Message: "m", Title: "title", Failed: time.UnixMilli(4).UTC(), Error: "error",
-		}
-		change(&e)
+	sum := func() string {
 		c := newChecksum()
+		if err := c.add(r); err != nil {
+			t.Fatal(err)
+		}
 		c.addEvent(e)
 		return hex.EncodeToString(c.hash.Sum(nil))
 	}
-	first := sumOf(func(*store.Event) {})
-	if sumOf(func(e *store.Event) { e.ID++ }) != first {
-		t.Error("the id shows")
-	}
-	seen := map[string]string{first: "no change"}
-	for what, change := range map[string]func(*store.Event){
-		"hook": func(e *store.Event) { e.Hook = "c" }, "recipient": func(e *store.Event) { e.Recipient = "" },
-		"page": func(e *store.Event) { e.PageID++ }, "form": func(e *store.Event) { e.FormID = "norm" },
-		"submission": func(e *store.Event) { e.Submission++ }, "type": func(e *store.Event) { e.Type = "" },
-		"created": func(e *store.Event) { e.Created = e.Failed }, "message": func(e *store.Event) { e.Message = "" },
-		"title": func(e *store.Event) { e.Title = "" }, "anonymous": func(e *store.Event) { e.Anonymous = true },
-		"failed": func(e *store.Event) { e.Failed = time.Time{} }, "error": func(e *store.Event) { e.Error = "" },
-		"shifted": func(e *store.Event) { e.Message, e.Title = "mtitle", "" },
-	} {
-		sum := sumOf(change)
-		if before, ok := seen[sum]; ok {
-			t.Errorf("%s: the same checksum as %s", what, before)
+	seen := map[string]string{sum(): "no change"}
+	check := func(path string) {
+		isNew := path == ".Submission.Files[0].ID" || path == ".ID"
+		if before, ok := seen[sum()]; ok != isNew {
+			t.Errorf("%s: the same checksum as %q", path, before)
 		}
-		seen[sum] = what
+		seen[sum()] = path
 	}
+	first := sum()
+	changeEach(reflect.ValueOf(&r).Elem(), "", check)
+	changeEach(reflect.ValueOf(&e).Elem(), "", check)
+	if sum() != first {
+		t.Fatal("a change was not undone: nothing tested")
+	}
+	r.Files[0], r.Files[1] = r.Files[1], r.Files[0]
+	check("the order of files")
+	r.Key, r.Body = "keyb", "ody"
+	check("text of another field")
+	e.Message, e.Title = "mtitle", ""
+	check("text of another field of the event")
 }

@@ -52,20 +52,18 @@ func Copy(ctx context.Context, from, to store.Engine, progress Progress) (submis
 		return 0, fmt.Errorf("count submissions: %w", err)
 	}
 	c := &copier{to: to, source: newChecksum(), progress: func(done int64) { progress("copying", done, total) }}
-	if err := c.run(ctx, from); err != nil {
-		return 0, fmt.Errorf("copy submissions: %w", err)
+	err = engine.Wrap(c.run(ctx, from), "copy submissions")
+	if err == nil {
+		err = copySettings(ctx, from, to)
 	}
-	if err := copyLastID(ctx, from, to); err != nil {
+	if err == nil {
+		err = engine.Wrap(compare(ctx, to, c.source, progress), "compare the copy")
+	}
+	if err == nil {
+		err = engine.Wrap(to.Release(ctx, store.SettingUnfinishedCopy), "mark the copy as complete")
+	}
+	if err != nil {
 		return 0, err
-	}
-	if err := copyKey(ctx, from, to); err != nil {
-		return 0, fmt.Errorf("copy settings: %w", err)
-	}
-	if err := compare(ctx, to, c.source, progress); err != nil {
-		return 0, fmt.Errorf("compare the copy: %w", err)
-	}
-	if err := to.Release(ctx, store.SettingUnfinishedCopy); err != nil {
-		return 0, fmt.Errorf("mark the copy as complete: %w", err)
 	}
 	return c.source.count, nil
 }
@@ -180,17 +178,16 @@ func (c *copier) load(ctx context.Context) error {
 	return nil
 }
 
-func copyLastID(ctx context.Context, from, to store.Engine) error {
+// copySettings copies the last id and the fingerprint of the key of anonymous submissions: a server may have claimed
+// another one while the target was empty.
+func copySettings(ctx context.Context, from, to store.Engine) error {
 	last, err := from.LastID(ctx)
 	if err == nil {
 		err = to.Advance(ctx, last)
 	}
-	return engine.Wrap(err, "copy the last id")
-}
-
-// copyKey replaces the fingerprint of the key of anonymous submissions: a
-// server may have claimed another one while the target was empty.
-func copyKey(ctx context.Context, from, to store.Engine) error {
+	if err != nil {
+		return fmt.Errorf("copy the last id: %w", err)
+	}
 	key, err := from.Setting(ctx, store.SettingAnonymousKey)
 	if err == nil {
 		err = to.Release(ctx, store.SettingAnonymousKey)
@@ -198,7 +195,7 @@ func copyKey(ctx context.Context, from, to store.Engine) error {
 	if err == nil && key != "" {
 		_, err = to.Claim(ctx, store.SettingAnonymousKey, key)
 	}
-	return err
+	return engine.Wrap(err, "copy settings")
 }
 
 // compare reads a copy, and returns ErrDifferent if it is not what was copied.
@@ -255,7 +252,8 @@ func (c *checksum) add(r store.Record) error {
 		return fmt.Errorf("submission %d: %w", r.ID, err)
 	}
 	_, err = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q %d %q\n",
-		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries, text, r.Changed.UnixMilli(), r.Changer)
+		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries, text,
+		r.Changed.UnixMilli(), r.Changer)
 	return err
 }
 

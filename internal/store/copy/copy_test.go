@@ -19,6 +19,13 @@ import (
 	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // pairs runs a test from each engine to the other, with a source that is filled.
 func pairs(t *testing.T, test func(t *testing.T, from, to store.Engine)) {
 	t.Helper()
@@ -54,13 +61,9 @@ func fill(t *testing.T, s store.Engine) {
 		}
 		records = append(records, r)
 	}
-	if err := s.Load(t.Context(), records); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Load(t.Context(), records))
 	f, err := s.StageFile(t.Context(), strings.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.FieldID, f.Name, f.Type = "text", "a.txt", "text/plain"
 	told := store.Event{Queue: store.Queue{Hook: "crm"}, Type: store.SubmissionCreated, Created: time.UnixMilli(5).UTC(), Message: "m1"}
 	mail := told
@@ -69,9 +72,7 @@ func fill(t *testing.T, s store.Engine) {
 	giveUp(t, s)
 	for range 2 {
 		last := create(t, s, store.New{})
-		if err := s.Delete(t.Context(), store.Key{PageID: 9, FormID: "form", ID: last.ID}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Delete(t.Context(), store.Key{PageID: 9, FormID: "form", ID: last.ID}, nil))
 	}
 	if _, err := s.Claim(t.Context(), store.SettingAnonymousKey, "fingerprint"); err != nil {
 		t.Fatal(err)
@@ -85,9 +86,7 @@ func create(t *testing.T, s store.Engine, n store.New) forms.Submission {
 	t.Helper()
 	n.PageID, n.FormID, n.Created = 9, "form", time.UnixMilli(0)
 	sub, err := s.Create(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return sub
 }
 
@@ -98,48 +97,31 @@ func giveUp(t *testing.T, s store.Engine) {
 	if err == nil {
 		err = s.SettleQueue(t.Context(), l, store.Settlement{Failed: []int64{l.Events[0].ID}, Error: "answered 410"})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
-// dumpEvents returns all events, without their ids.
-func dumpEvents(t *testing.T, s store.Engine) (all []store.Event) {
+// dump returns all submissions and events, without the ids that a copy has anew.
+func dump(t *testing.T, s store.Engine) (all []store.Record, events []store.Event) {
 	t.Helper()
-	err := s.Dump(t.Context(), func(store.Record) error { return nil }, func(e store.Event) error {
-		e.ID = 0
-		all = append(all, e)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-func dump(t *testing.T, s store.Engine) []store.Record {
-	t.Helper()
-	var all []store.Record
-	err := s.Dump(t.Context(), func(r store.Record) error {
+	must(t, s.Dump(t.Context(), func(r store.Record) error {
 		r.Entries, r.Open = bytes.Clone(r.Entries), nil
 		for i := range r.Files {
 			r.Files[i].ID = 0
 		}
 		all = append(all, r)
 		return nil
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	}, func(e store.Event) error {
+		e.ID = 0
+		events = append(events, e)
+		return nil
+	}))
+	return all, events
 }
 
 func setting(t *testing.T, s store.Engine, name string) string {
 	t.Helper()
 	value, err := s.Setting(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return value
 }
 
@@ -148,10 +130,12 @@ func noProgress(string, int64, int64) {}
 // checkCopy compares the copy with its source.
 func checkCopy(t *testing.T, from, to store.Engine) {
 	t.Helper()
-	if source, copied := dump(t, from), dump(t, to); !reflect.DeepEqual(source, copied) { // much faster than cmp
+	source, sent := dump(t, from)
+	copied, told := dump(t, to)
+	if !reflect.DeepEqual(source, copied) { // much faster than cmp
 		t.Errorf("the copy is different (-source +copy):\n%.2000s", cmp.Diff(source, copied))
 	}
-	if diff := cmp.Diff(dumpEvents(t, from), dumpEvents(t, to)); diff != "" {
+	if diff := cmp.Diff(sent, told); diff != "" {
 		t.Errorf("the events are different (-source +copy):\n%s", diff)
 	}
 	if mark, key := setting(t, to, store.SettingUnfinishedCopy), setting(t, to, store.SettingAnonymousKey); mark != "" || key != "fingerprint" {
@@ -162,17 +146,13 @@ func checkCopy(t *testing.T, from, to store.Engine) {
 		t.Fatalf("by key: %q, %v", body, err)
 	}
 	file, err := to.OpenFile(t.Context(), store.Key{PageID: 9, FormID: "form", ID: sub.ID}, sub.Files[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := io.ReadAll(file)
 	if err = errors.Join(err, file.Close()); err != nil || string(got) != content {
 		t.Errorf("the file has %d bytes, want %d: %v", len(got), len(content), err)
 	}
 	given, err := from.LastID(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if next := create(t, to, store.New{}); next.ID <= given {
 		t.Errorf("ids are given again: %d, after %d", next.ID, given)
 	}
@@ -185,9 +165,7 @@ func TestCopy(t *testing.T) {
 		theirs := store.Session{Hash: [32]byte{1}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("x")}
 		ours := store.Session{Hash: [32]byte{2}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("y")}
 		_, err := to.Claim(t.Context(), store.SettingAnonymousKey, "another")
-		if err := errors.Join(err, from.CreateSession(t.Context(), theirs), to.CreateSession(t.Context(), ours)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, from.CreateSession(t.Context(), theirs), to.CreateSession(t.Context(), ours)))
 		last := map[string][2]int64{}
 		count, err := copystore.Copy(t.Context(), from, to, func(stage string, done, total int64) {
 			if done < last[stage][0] || done > total {
@@ -273,8 +251,8 @@ func TestInterrupted(t *testing.T) {
 		if _, err := copystore.Copy(ctx, other, to, func(string, int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
-		if got := len(dump(t, to)); got != 1 || setting(t, to, store.SettingUnfinishedCopy) == "" {
-			t.Fatalf("%d submissions after an interrupted copy of 1", got)
+		if all, _ := dump(t, to); len(all) != 1 || setting(t, to, store.SettingUnfinishedCopy) == "" {
+			t.Fatalf("%d submissions after an interrupted copy of 1", len(all))
 		}
 		if _, err := copystore.Copy(t.Context(), from, to, noProgress); err != nil {
 			t.Fatal(err)

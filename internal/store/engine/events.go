@@ -84,7 +84,8 @@ func (c Common) DueQueues(ctx context.Context, after map[string]int64, limit int
 // LeaseQueue implements store.Events. If it fails after its first statement, the lease runs out.
 func (c Common) LeaseQueue(ctx context.Context, q store.Queue, lease time.Duration, limit int) (store.Lease, error) {
 	leased, queue := store.Lease{Queue: q}, queueArgs(q)
-	err := queryRow(ctx, c.Database, []any{&leased.Attempts, &leased.Token}, SQLLease, append(queue, lease.Milliseconds())...)
+	to := []any{&leased.Attempts, &leased.Token}
+	err := queryRow(ctx, c.Database, to, SQLLease, append(queue, lease.Milliseconds())...)
 	if errors.Is(err, store.ErrNotFound) { // it is not due any more
 		return store.Lease{}, nil
 	}
@@ -113,8 +114,8 @@ func queueArgs(q store.Queue) []any {
 func VisitEvents(next Next, visit func(store.Event) error) (err error) {
 	var e store.Event
 	var created, failed int64
-	for err == nil && next(&e.ID, &e.Hook, &e.Recipient, &e.PageID, &e.FormID, &e.Submission, &e.Type, &created, &e.Message,
-		&e.Title, &e.Anonymous, &failed, &e.Error) {
+	for err == nil && next(&e.ID, &e.Hook, &e.Recipient, &e.PageID, &e.FormID, &e.Submission, &e.Type, &created,
+		&e.Message, &e.Title, &e.Anonymous, &failed, &e.Error) {
 		e.Created, e.Failed = time.UnixMilli(created).UTC(), timeOrZero(failed)
 		err = visit(e)
 	}

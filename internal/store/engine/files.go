@@ -84,12 +84,13 @@ type FileEngine interface {
 type Files struct {
 	engine  FileEngine
 	log     *slog.Logger
-	turn    chan struct{} // holds one element while a chunk is written or removed
 	wake    chan struct{}
 	stop    context.CancelFunc // set by StartSweeping
 	stopped chan struct{}
 
-	removed int64 // chunks since FreeRoom was called; used by whoever has the turn
+	// turn is held while a chunk is written or removed, so that other writers wait for one chunk at most.
+	turn    sync.Mutex
+	removed int64 // chunks since FreeRoom was called
 
 	mu      sync.Mutex
 	uploads map[int64]context.Context // files whose request may go on, with its context
@@ -100,7 +101,7 @@ type Files struct {
 // NewFiles returns the files of an engine. StartSweeping begins to remove files.
 func NewFiles(engine FileEngine, log *slog.Logger) *Files {
 	return &Files{
-		engine: engine, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		engine: engine, log: log, wake: make(chan struct{}, 1),
 		stopped: make(chan struct{}), uploads: map[int64]context.Context{}, readers: map[int64]int{},
 	}
 }
@@ -166,27 +167,27 @@ func (c *Files) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, e
 
 // stageChunk adds a chunk to a file. Number 0 begins the file. An empty file has no data and no checksum.
 func (c *Files) stageChunk(ctx context.Context, id, number int64, data []byte) error {
-	chunk := Statement{sqlStageChunk, []any{id, number, appendSum(data, id, number)}}
-	return c.inTurn(ctx, func() error {
-		if _, err := c.removeSome(ctx, maxMarked); err != nil {
-			return err
-		}
-		if err := c.engine.CheckRoom(ctx); err != nil {
-			return err
-		}
-		begin := Statement{sqlStageFile, []any{id}}
-		switch {
-		case len(data) == 0:
-			return c.engine.Transact(ctx, begin)
-		case number == 0:
-			return c.engine.Transact(ctx, begin, chunk)
-		}
-		stored, err := c.engine.Exec(ctx, chunk.SQL, chunk.Args...)
-		if err == nil && stored == 0 {
-			err = store.ErrNoFile
-		}
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if _, err := c.removeSome(ctx, maxMarked); err != nil {
 		return err
-	})
+	}
+	if err := c.engine.CheckRoom(ctx); err != nil {
+		return err
+	}
+	begin := Statement{sqlStageFile, []any{id}}
+	chunk := Statement{sqlStageChunk, []any{id, number, appendSum(data, id, number)}}
+	switch {
+	case len(data) == 0:
+		return c.engine.Transact(ctx, begin)
+	case number == 0:
+		return c.engine.Transact(ctx, begin, chunk)
+	}
+	stored, err := c.engine.Exec(ctx, chunk.SQL, chunk.Args...)
+	if err == nil && stored == 0 {
+		err = store.ErrNoFile
+	}
+	return err
 }
 
 // abandon removes what was staged. If that fails, it is removed when it is stale.
@@ -202,18 +203,6 @@ func (c *Files) DropFile(ctx context.Context, id int64) error {
 	_, err := c.engine.Exec(ctx, sqlMarkRemoved, id)
 	c.SweepSoon()
 	return Wrap(err, "drop a file")
-}
-
-// inTurn writes or removes chunks. Only one caller does so at a time, so that
-// other writers wait for one chunk at most.
-func (c *Files) inTurn(ctx context.Context, write func() error) error {
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-c.turn }()
-	return write()
 }
 
 // DiffFiles compares the files of a submission before and after a change. It

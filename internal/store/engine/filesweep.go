@@ -59,20 +59,18 @@ func (c *Files) sweep(ctx context.Context) error {
 	if _, err := c.engine.Exec(ctx, sqlMarkStale, stagedFor.Milliseconds()); err != nil {
 		return err
 	}
-	for more := true; more; {
-		err := c.inTurn(ctx, func() (err error) {
-			more, err = c.removeSome(ctx, 0)
-			return err
-		})
-		if err != nil {
+	for {
+		c.turn.Lock()
+		more, err := c.removeSome(ctx, 0)
+		c.turn.Unlock()
+		if err != nil || !more {
 			return err
 		}
 	}
-	return nil
 }
 
 // removeSome removes some chunks of a marked file that is not being read, if more than so many chunks are marked. It
-// returns false when there is nothing to remove. Several replicas may remove the same file: its row stays until all of
+// returns false when there is nothing to remove. The caller has the turn. Several replicas may remove the same file: its row stays until all of
 // its chunks are gone.
 func (c *Files) removeSome(ctx context.Context, moreThan int64) (more bool, err error) {
 	var id int64

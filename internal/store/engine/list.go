@@ -146,24 +146,6 @@ func (read ListReader) part(ctx context.Context, q store.Query, limit int) part 
 	return part{r, Protect(func() error { return read(ctx, r, q) })}
 }
 
-// ListKind says which statement reads a list.
-type ListKind struct{ ByUser, ByIDs, Descending, Changes bool }
-
-// ListStatements returns the statement of each kind of list.
-func ListStatements(sql func(ListKind) string) map[ListKind]string {
-	all := map[ListKind]string{}
-	for i := range 1 << 4 {
-		kind := ListKind{i&1 != 0, i&2 != 0, i&4 != 0, i&8 != 0}
-		all[kind] = sql(kind)
-	}
-	return all
-}
-
-// KindOf returns the kind of list that a query asks for.
-func KindOf(q store.Query) ListKind {
-	return ListKind{ByUser: q.Username != nil, ByIDs: q.IDs != nil, Descending: q.Descending, Changes: q.Changes}
-}
-
 // nextLimit returns how many rows of the average size fill a part.
 func (r *Rows) nextLimit() int {
 	average := len(r.text)/max(len(r.rows), 1) + 1

@@ -17,7 +17,8 @@ func NewRecord(id int64, n *store.New) (store.Record, error) {
 	}
 	created := n.Created.Truncate(time.Millisecond).UTC()
 	return store.Record{SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body, Submission: forms.Submission{
-		ID: id, PageID: n.PageID, FormID: n.FormID, Username: n.Username, Created: created, Changer: n.Username, Changed: created,
+		ID: id, PageID: n.PageID, FormID: n.FormID,
+		Username: n.Username, Created: created, Changer: n.Username, Changed: created,
 		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
 		Files:   slices.Clone(n.Files),
 	}}, nil
@@ -25,7 +26,9 @@ func NewRecord(id int64, n *store.New) (store.Record, error) {
 
 // Merge returns a submission as it is stored after an update, and the events of that. A panic of merge is an
 // error: the caller may hold a connection and a transaction.
-func Merge(before forms.Submission, merge func(forms.Submission) (store.Change, error)) (after forms.Submission, events []store.Event, err error) {
+func Merge(before forms.Submission, merge store.Merge) (
+	after forms.Submission, events []store.Event, err error,
+) {
 	after = before
 	err = Protect(func() error {
 		change, err := merge(before)

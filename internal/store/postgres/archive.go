@@ -46,7 +46,8 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 		if event == nil {
 			return nil
 		}
-		err := querier{tx.Conn()}.Query(ctx, func(next engine.Next) { visitErr = engine.VisitEvents(next, event) }, engine.SQLAllEvents)
+		visitAll := func(next engine.Next) { visitErr = engine.VisitEvents(next, event) }
+		err := querier{tx.Conn()}.Query(ctx, visitAll, engine.SQLAllEvents)
 		return cmp.Or(visitErr, err)
 	})
 	if visitErr != nil {

@@ -17,9 +17,7 @@ func TestConformance(t *testing.T) {
 			urls.Store(dir, url)
 		}
 		s, err := Open(ctx, Options{URL: url.(string)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s
 	}, func(t *testing.T, _ store.Engine, dir, statement string) string {
 		url, _ := urls.Load(dir)

@@ -41,7 +41,9 @@ func (s database) Exec(ctx context.Context, sql string, args ...any) (changed in
 }
 
 func (s database) Query(ctx context.Context, read func(engine.Next), sql string, args ...any) error {
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error { return querier{conn}.Query(ctx, read, sql, args...) })
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return querier{conn}.Query(ctx, read, sql, args...)
+	})
 }
 
 func (s database) Transact(ctx context.Context, statements ...engine.Statement) error {

@@ -23,7 +23,8 @@ func about(key store.Key, events []store.Event) []store.Event {
 func eventColumns(events []store.Event) []any {
 	n := len(events)
 	pages, submissions, created, failed := make([]int64, n), make([]int64, n), make([]int64, n), make([]*int64, n)
-	formIDs, hooks, recipients, types, messages := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	formIDs, hooks, recipients := make([]string, n), make([]string, n), make([]string, n)
+	types, messages := make([]string, n), make([]string, n)
 	titles, errs := make([]*string, n), make([]*string, n)
 	anonymous := make([]bool, n)
 	for i := range events {

@@ -28,9 +28,7 @@ func leaseAll(t *testing.T, s *Store) (lease store.Lease, messages []string) {
 		if err == nil && len(due) == 1 {
 			lease, err = s.LeaseQueue(ctx, due[0], time.Minute, 10)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(lease.Events) > 0
 	})
 	for _, e := range lease.Events {
@@ -45,9 +43,7 @@ func settleAll(t *testing.T, s *Store, lease store.Lease) {
 	for _, e := range lease.Events {
 		settled.Delivered = append(settled.Delivered, e.ID)
 	}
-	if err := s.SettleQueue(ctx, lease, settled); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SettleQueue(ctx, lease, settled))
 }
 
 // A queue that is empty for others is kept while a transaction that adds to it is open.
@@ -108,9 +104,7 @@ func TestRetryInParts(t *testing.T) {
 			Created: time.UnixMilli(1), Failed: time.UnixMilli(2), Error: "answered 500",
 		}
 	}
-	if err := s.LoadEvents(ctx, failed); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.LoadEvents(ctx, failed))
 	exec(t, url, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			IF (SELECT count(*) FROM changed) > 1000 THEN RAISE EXCEPTION 'too many at a time'; END IF;
 			RETURN NULL;

@@ -42,9 +42,7 @@ func contentsLeft(t *testing.T, url, want string) {
 func checkFile(t *testing.T, s *Store, sub forms.Submission) {
 	t.Helper()
 	file, err := s.OpenFile(ctx, keyOf(sub), sub.Files[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := errors.Join(engine.CheckFile(sub.Files[0], file), file.Close()); err != nil {
 		t.Error(err)
 	}
@@ -58,9 +56,7 @@ func TestReplicasShareFiles(t *testing.T) {
 	sub := mustCreate(t, r[1], withFile(sample("x"), mustStage(t, r[0], 2*engine.ChunkBytes+1)))
 	checkFile(t, r[0], sub)
 	checkFile(t, r[1], sub)
-	if err := r[0].Delete(ctx, keyOf(sub), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r[0].Delete(ctx, keyOf(sub), nil))
 	contentsLeft(t, url, "0 0")
 }
 
@@ -99,9 +95,7 @@ func TestUploadThatGoesOnIsKept(t *testing.T) {
 	})
 	chunk := make([]byte, engine.ChunkBytes)
 	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), sweep, bytes.NewReader(chunk)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	checkFile(t, s, mustCreate(t, s, withFile(sample("x"), f)))
 }
 
@@ -120,9 +114,7 @@ func TestUploadsWhileConnectionsAreCut(t *testing.T) {
 	})
 	chunk := make([]byte, engine.ChunkBytes)
 	f, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), cut, bytes.NewReader(chunk), cut, bytes.NewReader(chunk)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	exec(t, url, terminateOthers)
 	checkFile(t, s, mustCreate(t, s, withFile(sample("x"), f)))
 	contentsLeft(t, url, "1 0")

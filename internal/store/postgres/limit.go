@@ -13,15 +13,15 @@ import (
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
-// isAlone reports whether a create has a transaction of its own: to a form with a limit,
+// needsOwnTx reports whether a create has a transaction of its own: to a form with a limit,
 // which is locked for it, or with files, whose contents become the submission's.
-func (c *creation) isAlone() bool { return c.new.Limit > 0 || len(c.new.Files) > 0 }
+func (c *creation) needsOwnTx() bool { return c.new.Limit > 0 || len(c.new.Files) > 0 }
 
-// aloneLast puts the creates that share no transaction last: the others must not wait
-// for their locks.
-func aloneLast(ops []*operation) {
+// sharedFirst puts the creates that share a transaction first: they must not wait
+// for the locks of the others.
+func sharedFirst(ops []*operation) {
 	rank := func(op *operation) int {
-		if op.Value.isAlone() {
+		if op.Value.needsOwnTx() {
 			return 1
 		}
 		return 0
@@ -29,9 +29,9 @@ func aloneLast(ops []*operation) {
 	slices.SortStableFunc(ops, func(x, y *operation) int { return cmp.Compare(rank(x), rank(y)) })
 }
 
-// insertAlone runs the transaction of one create. A refused row leaves it to be rolled
+// insertInOwnTx runs the transaction of one create. A refused row leaves it to be rolled
 // back.
-func (b batch) insertAlone(ctx context.Context, conn *pgx.Conn) error {
+func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
 	columns, err := b.columns()
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func readRows(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query
 	if q.Username != nil {
 		args = append(args, *q.Username)
 	}
-	rows, err := conn.Query(ctx, listStatements[engine.KindOf(q)], args...)
+	rows, err := conn.Query(ctx, listSQL(q), args...)
 	if err != nil {
 		return err
 	}

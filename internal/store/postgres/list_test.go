@@ -42,9 +42,7 @@ func TestPartsOfListsAreSmall(t *testing.T) {
 			q, next := store.Query{PageID: 1, FormID: "form"}, int64(0)
 			for last := false; !last; {
 				c := engine.Rows{Limit: engine.MaxListRows}
-				if err := s.readPart(ctx, &c, q); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.readPart(ctx, &c, q))
 				if c.Bytes() > engine.MaxListBytes+1<<20+100 || c.Len() > engine.MaxListRows {
 					t.Errorf("%d rows of %d bytes in one read", c.Len(), c.Bytes())
 				}
@@ -71,9 +69,7 @@ func TestShortListIsOneRead(t *testing.T) {
 	s := openStore(t, url)
 	insertRows(t, url, 1, engine.FirstRows-1, encoded(100))
 	c := engine.Rows{Limit: engine.FirstRows}
-	if err := s.readPart(ctx, &c, store.Query{PageID: 1, FormID: "form"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.readPart(ctx, &c, store.Query{PageID: 1, FormID: "form"}))
 	storetest.Same(t, "rows", c.Len(), engine.FirstRows-1)
 	storetest.Same(t, "last part", c.Last, true)
 }
@@ -89,15 +85,11 @@ func TestRowsByIDAreReadTogether(t *testing.T) {
 		ids[i] = int64(len(ids) - i)
 	}
 	q, rows := store.Query{PageID: 1, FormID: "form", IDs: ids}, 0
-	if err := s.Scan(ctx, q, func(forms.Submission) error { rows++; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Scan(ctx, q, func(forms.Submission) error { rows++; return nil }))
 	var statements int
 	const executed = `SELECT custom_plans + generic_plans FROM pg_prepared_statements WHERE statement = $1`
 	read := func(next engine.Next) { next(&statements) }
-	if err := (database{s}).Query(ctx, read, executed, listStatements[engine.KindOf(q)]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (database{s}).Query(ctx, read, executed, listSQL(q)))
 	if rows != len(ids) || statements > 4 {
 		t.Errorf("%d rows by %d statements", rows, statements)
 	}

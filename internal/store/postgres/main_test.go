@@ -27,6 +27,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	return pgtest.Shared(t).Database(t)
@@ -35,9 +42,7 @@ func newDatabase(t *testing.T) string {
 func openStore(t *testing.T, url string) *Store {
 	t.Helper()
 	s, err := Open(ctx, Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -58,13 +63,9 @@ func exec(t *testing.T, url, sql string, args ...any) {
 func query(t *testing.T, url string, fn func(*pgx.Conn) error) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close(ctx)
-	if err := fn(conn); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fn(conn))
 }
 
 func sample(value string) store.New {
@@ -98,7 +99,7 @@ func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 }
 
 // set returns a merge that sets one field and keeps the others.
-func set(fieldID, value string) func(forms.Submission) (store.Change, error) {
+func set(fieldID, value string) store.Merge {
 	return func(sub forms.Submission) (store.Change, error) {
 		entries, err := sub.Entries.Decode()
 		for i := range entries {

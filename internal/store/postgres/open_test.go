@@ -143,9 +143,7 @@ func TestEncodingIsChecked(t *testing.T) {
 	admin := newDatabase(t)
 	exec(t, admin, `CREATE DATABASE latin1 TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`)
 	u, err := url.Parse(admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u.Path = "/latin1"
 	mustRefuse(t, Options{URL: u.String()}, "LATIN1", "UTF8")
 }
@@ -154,9 +152,7 @@ func TestEncodingIsChecked(t *testing.T) {
 func with(t *testing.T, address string, params ...string) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q := u.Query()
 	for i := 0; i < len(params); i += 2 {
 		q.Set(params[i], params[i+1])
@@ -178,14 +174,10 @@ func TestConnectionsAreSetUp(t *testing.T) {
 		with(t, url, "statement_timeout", "7000", "application_name", "mine", "plan_cache_mode", "auto"): own,
 	} {
 		s, err := Open(ctx, Options{URL: address, StatementTimeout: 3 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, value := range want {
 			var got string
-			if err := s.pool.QueryRow(ctx, `SHOW `+name).Scan(&got); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.pool.QueryRow(ctx, `SHOW `+name).Scan(&got))
 			storetest.Same(t, name, got, value)
 		}
 		s.Close()
@@ -195,9 +187,7 @@ func TestConnectionsAreSetUp(t *testing.T) {
 func TestPasswordNeverShows(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
 	right, err := url.Parse(cluster.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wrong, nowhere := *right, *right
 	wrong.User = url.UserPassword("formulary", "s3cret")
 	nowhere.User, nowhere.Host = wrong.User, "127.0.0.1:1"
@@ -239,9 +229,7 @@ var _ io.Writer = signal(nil)
 func TestOpenWaitsForTheDatabase(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Options{})
 	url := cluster.Database(t)
-	if err := cluster.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cluster.Stop())
 	mustRefuse(t, Options{URL: url, ConnectWait: time.Nanosecond}, "connect")
 
 	log := make(signal, 10)
@@ -256,9 +244,7 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 	if line := <-log; !strings.Contains(line, "can't be reached yet") {
 		t.Errorf("logged %q", line)
 	}
-	if err := cluster.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cluster.Resume())
 	if err := <-opened; err != nil {
 		t.Errorf("open: %v", err)
 	}
@@ -269,35 +255,6 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 	if _, err := Open(gone, Options{URL: url}); !errors.Is(err, context.Canceled) {
 		t.Errorf("open with a cancelled context: %v", err)
 	}
-}
-
-// TestManyHosts: of the hosts in a URL, one is down and one only reads.
-func TestManyHosts(t *testing.T) {
-	standby := pgtest.New(t, pgtest.Options{TCP: true, Settings: []string{"default_transaction_read_only = on"}})
-	primary := pgtest.New(t, pgtest.Options{TCP: true})
-	address := primary.Database(t)
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := url.Parse(standby.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A real standby has the same databases and passwords.
-	writable := with(t, standby.URL("postgres"), "default_transaction_read_only", "off")
-	exec(t, writable, `CREATE DATABASE `+u.Path[1:])
-	exec(t, writable, `ALTER ROLE formulary PASSWORD '`+password(u)+`'`)
-	many := with(t, "postgres://"+u.User.String()+"@127.0.0.1:1,"+other.Host+","+u.Host+u.Path,
-		"target_session_attrs", "read-write", "sslmode", "disable")
-	s := openStore(t, many)
-	mustCreate(t, s, sample("x"))
-	storetest.Same(t, "stored", queryText(t, address, `SELECT count(*)::text FROM submissions`), "1")
-}
-
-func password(u *url.URL) string {
-	password, _ := u.User.Password()
-	return password
 }
 
 // TestDemoted: writes and pings fail while the server is read-only, and succeed after.
@@ -338,9 +295,7 @@ func TestCloseReleasesEverything(t *testing.T) {
 		s := openStore(t, url)
 		mustCreate(t, s, sample("x"))
 		storetest.Values(t, s)
-		if err := errors.Join(s.Ping(ctx), s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(s.Ping(ctx), s.Close()))
 	}
 	testkit.Eventually(t, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= goroutines })
 	const others = `SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
@@ -357,8 +312,6 @@ func TestMustExist(t *testing.T) {
 	storetest.Same(t, "tables", queryText(t, url, `SELECT count(*)::text FROM pg_tables WHERE schemaname = 'public'`), "0")
 	openStore(t, url)
 	s, err = Open(ctx, Options{URL: url, MustExist: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = s.Close()
 }

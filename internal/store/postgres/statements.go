@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/formulary/formulary/internal/store/engine"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // The SQL statements. Each finds its rows by an index, which TestPlans checks.
@@ -35,13 +35,16 @@ const (
 	// may share a lock.
 	sqlLockForm = `SELECT pg_advisory_xact_lock(hashtextextended($2, $1))`
 
-	// sqlLatest finds the forms of a user one by one, and the latest submissions of each.
+	// sqlLatest finds the forms of a user one by one, and the newest submission of each. The latest submissions are in
+	// the forms with the newest ones.
 	sqlLatest = `WITH RECURSIVE
 		mine AS ((SELECT page_id, form_id` + sqlMine + ` ORDER BY page_id, form_id LIMIT 1)
 			UNION ALL SELECT another.* FROM mine CROSS JOIN LATERAL (SELECT page_id, form_id` + sqlMine + `
 				AND (s.page_id, s.form_id) > (mine.page_id, mine.form_id) ORDER BY page_id, form_id LIMIT 1) AS another),
-		latest AS (SELECT page_id, form_id, id FROM mine CROSS JOIN LATERAL (SELECT id` + sqlMine + `
-			AND s.page_id = mine.page_id AND s.form_id = mine.form_id ORDER BY id DESC LIMIT 200) AS newest
+		newest AS (SELECT page_id, form_id FROM mine
+			ORDER BY (SELECT max(id)` + sqlMine + ` AND s.page_id = mine.page_id AND s.form_id = mine.form_id) DESC LIMIT 200),
+		latest AS (SELECT page_id, form_id, id FROM newest CROSS JOIN LATERAL (SELECT id` + sqlMine + `
+			AND s.page_id = newest.page_id AND s.form_id = newest.form_id ORDER BY id DESC LIMIT 200) AS own
 			ORDER BY id DESC LIMIT 200)
 		SELECT page_id, form_id, id, (SELECT created FROM submissions s
 			WHERE s.page_id = latest.page_id AND s.form_id = latest.form_id AND s.id = latest.id) FROM latest ORDER BY id DESC`
@@ -150,22 +153,21 @@ func insertEvents(first int, which string) string {
 		sqlEventColumns + which + ` RETURNING hook, recipient, page_id, form_id), ` + sqlAddQueues
 }
 
-var listStatements = engine.ListStatements(listSQL)
-
-func listSQL(k engine.ListKind) string {
+// listSQL returns the statement that reads a list.
+func listSQL(q store.Query) string {
 	change, user := ``, ``
-	if k.Changes {
+	if q.Changes {
 		change = `, ` + sqlChange
 	}
-	if k.ByUser {
+	if q.Username != nil {
 		user = ` AND username = $5 AND username <> ''`
 	}
 	rows := `SELECT id, created, username, fields` + change + ` FROM submissions WHERE page_id = $1 AND form_id = $2` + user
 	switch {
-	case k.ByIDs: // LIMIT 1 keeps the planner from a join that reads all rows of the form
+	case q.IDs != nil: // LIMIT 1 keeps the planner from a join that reads all rows of the form
 		return `SELECT s.* FROM unnest($3::bigint[]) WITH ORDINALITY AS wanted (wanted_id, position)
 			CROSS JOIN LATERAL (` + rows + ` AND id = wanted_id LIMIT 1) AS s ORDER BY position LIMIT $4`
-	case k.Descending:
+	case q.Descending:
 		return rows + ` AND id < $3 ORDER BY id DESC LIMIT $4`
 	default:
 		return rows + ` AND id > $3 ORDER BY id LIMIT $4`

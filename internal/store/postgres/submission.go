@@ -60,7 +60,7 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (su
 }
 
 // Update implements store.Store. It is a transaction in two round trips.
-func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (after forms.Submission, err error) {
+func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (after forms.Submission, err error) {
 	var removed []int64
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		before, err := lockSubmission(ctx, conn, key)
@@ -81,7 +81,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Subm
 			return err
 		}
 		changed, changer := lastChange(&after)
-		return commit(ctx, conn, key, removed, events, sqlUpdate, key.PageID, key.FormID, key.ID, []byte(after.Entries), files, changed, changer)
+		return commit(ctx, conn, key, removed, events, sqlUpdate, []byte(after.Entries), files, changed, changer)
 	})
 	if err != nil {
 		return forms.Submission{}, err
@@ -116,11 +116,13 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 	return sub, cmp.Or(err, readErr)
 }
 
-// commit runs the last statement of a transaction about a submission, stores events,
-// marks files for removal, and commits.
-func commit(ctx context.Context, conn *pgx.Conn, key store.Key, removed []int64, events []store.Event, sql string, args ...any) error {
+// commit runs the last statement of a transaction about a submission, whose first parameters are its key, stores
+// events, marks files for removal, and commits.
+func commit(
+	ctx context.Context, conn *pgx.Conn, key store.Key, removed []int64, events []store.Event, sql string, args ...any,
+) error {
 	batch := &pgx.Batch{}
-	batch.Queue(sql, args...)
+	batch.Queue(sql, append([]any{key.PageID, key.FormID, key.ID}, args...)...)
 	if len(events) > 0 {
 		batch.Queue(sqlInsertEvents, eventColumns(about(key, events))...)
 	}
@@ -146,7 +148,7 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 			}
 		}
 		_, removed = engine.DiffFiles(found.Files, nil)
-		return commit(ctx, conn, key, removed, events, sqlDelete, key.PageID, key.FormID, key.ID)
+		return commit(ctx, conn, key, removed, events, sqlDelete)
 	})
 	if err == nil && len(removed) > 0 {
 		s.SweepSoon()

@@ -78,7 +78,7 @@ func (s *Store) createAll(batch []*operation) {
 // fail. None is tried again, because some may be stored.
 func (s *Store) createSome(ops []*operation) (done int) {
 	err := engine.Protect(func() error {
-		aloneLast(ops)
+		sharedFirst(ops)
 		done = statementSize(ops)
 		s.create(ops[:done])
 		return nil
@@ -96,7 +96,7 @@ func (s *Store) createSome(ops []*operation) (done int) {
 func statementSize(ops []*operation) int {
 	bytes := 0
 	for i, op := range ops {
-		if op.Value.isAlone() {
+		if op.Value.needsOwnTx() {
 			return max(i, 1)
 		}
 		for _, e := range op.Value.new.Entries {
@@ -139,8 +139,8 @@ func (s *Store) insert(ops []*operation) error {
 		if err != nil {
 			return err
 		}
-		if b[0].Value.isAlone() {
-			return b.insertAlone(ctx, conn)
+		if b[0].Value.needsOwnTx() {
+			return b.insertInOwnTx(ctx, conn)
 		}
 		return b.insert(ctx, conn)
 	})
@@ -176,7 +176,8 @@ func newBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (batch, err
 	}
 	slices.SortStableFunc(b, func(x, y *operation) int {
 		a, b := &x.Value.new, &y.Value.new
-		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID), cmp.Compare(a.SubmitterKey, b.SubmitterKey), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID),
+			cmp.Compare(a.SubmitterKey, b.SubmitterKey), cmp.Compare(a.Key, b.Key))
 	})
 	return b, nil
 }
@@ -223,7 +224,9 @@ func columns(records []store.Record) ([]any, error) {
 			return nil, fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 	}
-	return []any{pages, formIDs, ids, usernames, created, fields, submitterKeys, keys, bodies, files, changed, changers}, nil
+	return []any{
+		pages, formIDs, ids, usernames, created, fields, submitterKeys, keys, bodies, files, changed, changers,
+	}, nil
 }
 
 // insert stores the batch and sets the outcome of each operation.

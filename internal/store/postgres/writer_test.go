@@ -27,9 +27,7 @@ func holdInserts(t *testing.T, url string) (release func()) {
 func lockTable(t *testing.T, url, mode string) (release func()) {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, sql := range []string{`BEGIN`, `LOCK TABLE submissions IN ` + mode + ` MODE`} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
@@ -236,9 +234,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	url := newDatabase(t)
 	s := openStore(t, url)
 	other, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close(ctx)
 	take := func(id int, key string) error {
 		_, err := other.Exec(ctx, `INSERT INTO submissions VALUES (1, 'form', $1, '', 0, $2, '{}')`, id, key)
@@ -250,9 +246,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := take(-2, "key 2"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, take(-2, "key 2"))
 	ops := operations(withSubmitterKey(sample("a"), "key 1"), withSubmitterKey(sample("b"), "key 2"))
 	done := make(chan error, 1)
 	go func() { done <- s.insert(ops) }()
@@ -272,41 +266,6 @@ func TestDeadlockIsRetried(t *testing.T) {
 		}
 	}
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
-}
-
-// TestSerializationFailureIsRetried: with serializable isolation, an update that
-// waited for another one fails with 40001.
-func TestSerializationFailureIsRetried(t *testing.T) {
-	url := newDatabase(t)
-	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = ''serializable''', current_database()); END $$`)
-	s := openStore(t, url)
-	sub := mustCreate(t, s, sample("x"))
-	other, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close(ctx)
-	for _, sql := range []string{`BEGIN`, `UPDATE submissions SET username = 'bob'`} {
-		if _, err := other.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	done := make(chan error, 1)
-	go func() {
-		updated, err := s.Update(ctx, keyOf(sub), set("field", "y"))
-		if err == nil && updated.Username != "bob" {
-			err = fmt.Errorf("the update saw user %q", updated.Username)
-		}
-		done <- err
-	}()
-	waiting(t, url, 1)
-	if _, err := other.Exec(ctx, `COMMIT`); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Errorf("update: %v", err)
-	}
-	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{sub.ID: "y"})
 }
 
 // TestUsedKeysCantBeFound: the refused rows fail, and those that are stored don't.
@@ -330,9 +289,7 @@ func TestUsedKeysCantBeFound(t *testing.T) {
 		findUsedKeys(ctx, conn, refused, columns)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !errors.Is(ops[0].Err, store.ErrUnavailable) || ops[1].Err != nil {
 		t.Errorf("outcomes %v and %v", ops[0].Err, ops[1].Err)
 	}
@@ -344,9 +301,7 @@ func TestLostWhileTakingIDs(t *testing.T) {
 	url := newDatabase(t)
 	s := openStore(t, url)
 	holder, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, sql := range []string{`BEGIN`, `ALTER SEQUENCE submission_ids INCREMENT BY 1`} { // which locks it
 		if _, err := holder.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
@@ -373,9 +328,7 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 		b, err = newBatch(ctx, conn, ops)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var keys []string
 	var ids []int64
 	for _, op := range b {
@@ -400,31 +353,6 @@ func TestSequenceBehindTheTable(t *testing.T) {
 	if next := mustCreate(t, s, sample("z")); next.ID <= sub.ID {
 		t.Errorf("id %d after %d", next.ID, sub.ID)
 	}
-}
-
-// TestCallerLeavesTheQueue: while the database does not answer, a queued create
-// returns when its context ends, and is not stored later.
-func TestCallerLeavesTheQueue(t *testing.T) {
-	url := newDatabase(t)
-	s := openSingle(t, url)
-	release := holdInserts(t, url)
-	leaving, cancel := context.WithCancel(ctx)
-	busy, left := make(chan error, 1), make(chan error, 1)
-	go func() { busy <- creating(s, sample("busy"))() }()
-	waiting(t, url, 1)
-	go func() { _, err := s.Create(leaving, sample("too late")); left <- err }()
-	testkit.Eventually(t, "it is queued", func() bool { return s.writer.queue.Waiting() == 2 })
-	cancel()
-	testkit.Eventually(t, "it returns", func() bool { return len(left) == 1 })
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("create: %v, want %v", err, context.Canceled)
-	}
-	release()
-	if err := <-busy; err != nil {
-		t.Errorf("create: %v", err)
-	}
-	mustCreate(t, s, sample("next"))
-	storetest.Same(t, "stored", len(storetest.Values(t, s)), 2)
 }
 
 // TestPanicInABatch: a panic fails the batch. The worker goes on.
@@ -454,8 +382,6 @@ func TestConnections(t *testing.T) {
 	storetest.Same(t, "used while one waits", used, 1)
 	storetest.Same(t, "limit", limit, DefaultMaxConns)
 	release()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	testkit.Eventually(t, "the connection is released", func() bool { used, _ := s.Connections(); return used == 0 })
 }

@@ -50,7 +50,11 @@ func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) er
 	var visitErr error
 	err := conn.query(sqlDump, func(rows *sqlite3.Stmt) error {
 		for visitErr == nil && rows.Step() {
-			r, err := readRecord(rows)
+			key := store.Key{PageID: rows.ColumnInt64(6), FormID: rows.ColumnText(7), ID: submissionID(rows.ColumnInt64(8))}
+			sub, err := readSubmission(rows, key)
+			r := store.Record{
+				Submission: sub, SubmitterKey: rows.ColumnText(9), Key: rows.ColumnText(10), Body: rows.ColumnText(11),
+			}
 			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, conn, func() {}) }
 			if visitErr = cmp.Or(ctx.Err(), err); visitErr == nil {
 				visitErr = visit(r)
@@ -59,14 +63,6 @@ func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) er
 		return nil
 	})
 	return cmp.Or(visitErr, classify(err))
-}
-
-// readRecord reads a row of sqlDump.
-func readRecord(row *sqlite3.Stmt) (store.Record, error) {
-	key := store.Key{PageID: row.ColumnInt64(6), FormID: row.ColumnText(7), ID: submissionID(row.ColumnInt64(8))}
-	sub, err := readSubmission(row, key)
-	r := store.Record{Submission: sub, SubmitterKey: row.ColumnText(9), Key: row.ColumnText(10), Body: row.ColumnText(11)}
-	return r, err
 }
 
 // Load implements store.Archive.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -25,6 +24,14 @@ func noProgress(string, string, int64, int64) {}
 // restore is Restore without progress.
 func restore(ctx context.Context, file, dir string) error { return Restore(ctx, file, dir, noProgress) }
 
+// mustBackUp returns a backup of the store in a directory.
+func mustBackUp(t *testing.T, dir string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "backup.db")
+	must(t, Backup(ctx, dir, file, noProgress))
+	return file
+}
+
 // backedUp is a backup of a store that is open and holds a few submissions.
 func backedUp(t *testing.T) (file string, held map[int64]string) {
 	t.Helper()
@@ -33,11 +40,7 @@ func backedUp(t *testing.T) (file string, held map[int64]string) {
 	for i := range 200 {
 		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint(i, " "), 50)))
 	}
-	file = filepath.Join(t.TempDir(), "backup.db")
-	if err := Backup(ctx, dir, file, noProgress); err != nil {
-		t.Fatal(err)
-	}
-	return file, storetest.Values(t, s)
+	return mustBackUp(t, dir), storetest.Values(t, s)
 }
 
 func TestBackupAndRestore(t *testing.T) {
@@ -45,9 +48,7 @@ func TestBackupAndRestore(t *testing.T) {
 	last := map[string][2]int64{}
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	err := Restore(ctx, file, dir, func(stage, unit string, done, total int64) { last[stage+" "+unit] = [2]int64{done, total} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bytes := [2]int64{size(file), size(file)}
 	storetest.Same(t, "progress", last, map[string][2]int64{"reading bytes": bytes, "checking bytes": bytes, "checking submissions": {200, 200}})
 	for _, path := range []string{file, filepath.Join(dir, FileName)} {
@@ -68,76 +69,12 @@ func TestBackupAndRestore(t *testing.T) {
 func wantFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
 	storetest.Same(t, "files in "+dir, names, want)
-}
-
-// A backup is one snapshot: it holds all that was acknowledged before, and of
-// each writer no write without the earlier ones.
-func TestBackupUnderConcurrentWrites(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for w := range 4 {
-		wg.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				default:
-					if _, err := s.Create(ctx, sample(fmt.Sprint(w, " ", i))); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			}
-		})
-	}
-	for i := range 3 {
-		before := storetest.Values(t, s)
-		file := filepath.Join(t.TempDir(), "backup.db")
-		if err := Backup(ctx, dir, file, noProgress); err != nil {
-			t.Fatal(err)
-		}
-		restored := t.TempDir()
-		if err := restore(ctx, file, restored); err != nil {
-			t.Fatal(err)
-		}
-		held := storetest.Values(t, openStore(t, restored))
-		for id, value := range before {
-			if held[id] != value {
-				t.Errorf("backup %d: submission %d is %q, not %q", i, id, held[id], value)
-			}
-		}
-		checkPrefix(t, held)
-	}
-	close(stop)
-	wg.Wait()
-}
-
-// checkPrefix: each writer wrote one after the other, so there are no gaps.
-func checkPrefix(t *testing.T, held map[int64]string) {
-	t.Helper()
-	found := map[string]bool{}
-	for _, value := range held {
-		found[value] = true
-	}
-	for value := range found {
-		var w, i int
-		if _, err := fmt.Sscan(value, &w, &i); err != nil {
-			t.Fatal(err)
-		}
-		if i > 0 && !found[fmt.Sprint(w, " ", i-1)] {
-			t.Errorf("%q is there, and what was written before it is not", value)
-		}
-	}
 }
 
 func wantError(t *testing.T, err error, because string) {
@@ -191,19 +128,12 @@ func TestCancelledBackup(t *testing.T) {
 // is, and so is a copy of a database with pages that are not in use.
 func TestFlippedBitsInABackup(t *testing.T) {
 	dir := storeWithFreePages(t)
-	copied, backup := filepath.Join(dir, FileName), filepath.Join(t.TempDir(), "backup.db")
-	if err := Backup(ctx, dir, backup, noProgress); err != nil {
-		t.Fatal(err)
-	}
+	copied, backup := filepath.Join(dir, FileName), mustBackUp(t, dir)
 	offsets := []int{0, 100, 2000, pageBytes - checksumBytes - 1, pageBytes - checksumBytes, pageBytes - 1}
 	for _, file := range []string{backup, copied} {
-		if err := restore(ctx, file, t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, restore(ctx, file, t.TempDir()))
 		whole, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var flips []int
 		for at := range headerBytes {
 			flips = append(flips, at)
@@ -230,15 +160,11 @@ func storeWithFreePages(t *testing.T) string {
 	mustCreate(t, s, sample("stays"))
 	large := mustCreate(t, s, sample(strings.Repeat("x", 40_000)))
 	mustCreate(t, s, sample("stays"))
-	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: large.ID}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Delete(ctx, keyOf(large), nil))
 	if free := writerQuery(t, s, `PRAGMA freelist_count`); free < "5" {
 		t.Fatalf("%s free pages", free)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	return dir
 }
 
@@ -262,9 +188,7 @@ func wantDamage(t *testing.T, file string, damaged []byte) {
 func TestRestoreRefusesDamage(t *testing.T) {
 	file, _ := backedUp(t)
 	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	middle := len(whole) / 2 / pageBytes * pageBytes
 	for _, damaged := range [][]byte{
 		overwrite(whole, middle, bytes.Repeat([]byte{0xff}, pageBytes)),
@@ -311,9 +235,7 @@ func TestUnfinishedCopyIsRefused(t *testing.T) {
 func TestRestoreRefusesEdits(t *testing.T) {
 	file, _ := backedUp(t)
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for because, sql := range map[string]string{
 		"read the last id: there is none":                `DELETE FROM sequence`,
 		"a submission has an id that was not given yet":  `UPDATE sequence SET last = 1`,
@@ -322,6 +244,8 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		"submission 200: ":                               `UPDATE submissions SET fields = '{' WHERE row_id = (SELECT max(row_id) FROM submissions)`,
 		"the id of the store is missing":                 `DELETE FROM settings`,
 		"damaged: a submission belongs to no form":       `UPDATE submissions SET form = 7`,
+		"another program's database":                     `PRAGMA application_id = 1`,
+		"schema version 99":                              `PRAGMA user_version = 99`,
 	} {
 		edited, dir := t.TempDir(), t.TempDir()
 		testkit.WriteFile(t, filepath.Join(edited, FileName), string(content))
@@ -329,13 +253,17 @@ func TestRestoreRefusesEdits(t *testing.T) {
 		wantError(t, restore(ctx, filepath.Join(edited, FileName), dir), because)
 		wantFiles(t, dir)
 	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	testkit.WriteFile(t, empty, "")
+	wantError(t, restore(ctx, empty, t.TempDir()), "check "+empty+": it is empty") // the error has the name that the caller gave
+	parent := t.TempDir()
+	wantError(t, restore(ctx, filepath.Join(parent, "none"), filepath.Join(parent, "data")), "no such file")
+	wantFiles(t, parent)
 }
 
 func TestRestoreRefusesAPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	wantError(t, restore(ctx, pipe, t.TempDir()), "not a regular file") // and the open does not block
 }
 
@@ -344,26 +272,6 @@ func overwrite(content []byte, at int, by []byte) []byte {
 	changed := bytes.Clone(content)
 	copy(changed[at:], by)
 	return changed
-}
-
-func TestRestoreRefusesOtherFiles(t *testing.T) {
-	for name, c := range map[string]struct{ sql, because string }{
-		"another program's": {"CREATE TABLE t (x)", "another program's database"},
-		"a newer one":       {fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 99", applicationID), "schema version 99"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			other, dir := t.TempDir(), t.TempDir()
-			editFile(t, other, c.sql)
-			wantError(t, restore(ctx, filepath.Join(other, FileName), dir), c.because)
-			wantFiles(t, dir)
-		})
-	}
-	empty := filepath.Join(t.TempDir(), "empty")
-	testkit.WriteFile(t, empty, "")
-	wantError(t, restore(ctx, empty, t.TempDir()), "check "+empty+": it is empty") // the error has the name that the caller gave
-	parent := t.TempDir()
-	wantError(t, restore(ctx, filepath.Join(parent, "none"), filepath.Join(parent, "data")), "no such file")
-	wantFiles(t, parent)
 }
 
 // The database file of a store that is in use lacks what is in the WAL.
@@ -375,9 +283,7 @@ func TestRestoreRefusesAStoreInUse(t *testing.T) {
 	file := filepath.Join(dir, FileName)
 	wantError(t, restore(ctx, file, target), "is a store and no backup")
 	wantFiles(t, parent)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if err := restore(ctx, file, target); err != nil {
 		t.Errorf("restore from a store that was closed: %v", err)
 	}
@@ -392,9 +298,7 @@ func TestNothingIsRestoredOverAStore(t *testing.T) {
 	if err := restore(ctx, file, dir); !errors.Is(err, ErrInUse) {
 		t.Errorf("restore to a store that is open: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if err := restore(ctx, file, dir); !errors.Is(err, ErrOccupied) {
 		t.Errorf("restore over a store: %v", err)
 	}
@@ -412,20 +316,13 @@ func TestBackupHasNoTransientRows(t *testing.T) {
 	s := openStore(t, dir)
 	kept := mustCreate(t, s, withFile(sample("x"), mustStage(t, s, engine.ChunkBytes+1)))
 	deleted := mustCreate(t, s, withFile(sample("y"), mustStage(t, s, 3*engine.ChunkBytes)))
-	reader, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: deleted.ID}, deleted.Files[0].ID) // keeps its content
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader, err := s.OpenFile(ctx, keyOf(deleted), deleted.Files[0].ID) // keeps its content
+	must(t, err)
 	defer func() { _ = reader.Close() }()
-	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: deleted.ID}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Delete(ctx, keyOf(deleted), nil))
 	mustStage(t, s, 20*engine.ChunkBytes)
 	session := signIn(t, s)
-	backup, restored := filepath.Join(t.TempDir(), "backup.db"), t.TempDir()
-	if err := Backup(ctx, dir, backup, noProgress); err != nil {
-		t.Fatal(err)
-	}
+	backup, restored := mustBackUp(t, dir), t.TempDir()
 	copied := leftover(t, dir)
 	copied.index = nil
 	copyDir := copied.write(t)
@@ -436,21 +333,15 @@ func TestBackupHasNoTransientRows(t *testing.T) {
 	if _, err := s.Session(ctx, session.Hash); err != nil {
 		t.Errorf("the store has lost its session: %v", err)
 	}
-	if err := restore(ctx, filepath.Join(copyDir, FileName), restored); err != nil {
-		t.Fatal(err)
-	}
+	must(t, restore(ctx, filepath.Join(copyDir, FileName), restored))
 	if n := size(backup); n > 512<<10 {
 		t.Errorf("the backup has %d bytes", n)
 	}
 	for _, file := range []string{backup, filepath.Join(restored, FileName)} {
 		conn, err := sqlite3.Open(fileURI(file, vfsName))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found, err := queryText(conn, `SELECT (SELECT group_concat(DISTINCT file) FROM file_chunks) || ' ' || (SELECT count(*) FROM staged_files)`)
-		if err := errors.Join(err, conn.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, conn.Close()))
 		storetest.Same(t, "contents, and how many belong to no submission", found, fmt.Sprint(kept.Files[0].ID, " 0"))
 		if contains(t, file, sealed) {
 			t.Errorf("%s has the sealed credential", file)
@@ -464,9 +355,7 @@ func TestBackupHasNoTransientRows(t *testing.T) {
 // A backup that fails at its end leaves nothing, not even a journal.
 func TestFailedBackupLeavesNothing(t *testing.T) {
 	dir, target := t.TempDir(), t.TempDir()
-	if err := openStore(t, dir).Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, openStore(t, dir).Close())
 	editFile(t, dir, `DELETE FROM sequence`)
 	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "read the last id: there is none")
 	wantFiles(t, target)
@@ -480,12 +369,7 @@ func TestLargeBackup(t *testing.T) {
 	for range 15 {
 		mustCreate(t, s, sample(strings.Repeat("x", 200_000)))
 	}
-	file := filepath.Join(t.TempDir(), "backup.db")
-	if err := Backup(ctx, dir, file, noProgress); err != nil {
-		t.Fatal(err)
-	}
-	if err := restore(ctx, file, restored); err != nil {
-		t.Fatal(err)
-	}
+	file := mustBackUp(t, dir)
+	must(t, restore(ctx, file, restored))
 	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), storetest.Values(t, s))
 }

@@ -121,9 +121,7 @@ func TestReadOfAnotherProcess(t *testing.T) {
 	s, log := openLogged(t, dir)
 	mustCreate(t, s, sample("first"))
 	other, err := sqlite3.Open(fileURI(filepath.Join(dir, FileName), vfsName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = other.Close() }()
 	txn := other.Begin()
 	if n, err := queryText(other, "SELECT count(*) FROM submissions"); err != nil || n != "1" {
@@ -141,9 +139,7 @@ func TestReadOfAnotherProcess(t *testing.T) {
 	grow(t, s, busyPages-restartPages)
 	wantLines(t, s, log, map[string]int{"level=WARN": 1, "another process reads the database": 1})
 	storetest.Same(t, "read meanwhile", storetest.Values(t, s), map[int64]string{1: "first"})
-	if err := txn.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, txn.Commit())
 	grow(t, s, 2*checkpointPages)
 	wantLines(t, s, log, map[string]int{"level=WARN": 1, "work again": 1})
 	if pages := writerPages(t, s); pages >= restartPages {
@@ -223,12 +219,10 @@ func TestSnapshots(t *testing.T) {
 		}
 	}
 	get("first")
-	_, err := s.Update(ctx, key, func(old forms.Submission) (store.Change, error) {
+	_, err := s.Update(ctx, key, func(_ forms.Submission) (store.Change, error) {
 		return store.Change{Entries: sample("second").Entries}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	get("second")
 
 	grow(t, s, checkpointPages)

@@ -24,9 +24,7 @@ import (
 func databaseBytes(t *testing.T, dir string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 
@@ -66,9 +64,7 @@ func TestFlippedBits(t *testing.T) {
 	for i := range count {
 		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint("answer ", i, " "), 1+10*i)))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	want, err := readAll(dir)
 	if err != nil || len(want) != count {
 		t.Fatal(len(want), err)
@@ -86,9 +82,7 @@ func TestFlippedBits(t *testing.T) {
 	for _, bit := range flips {
 		flipped := bytes.Clone(data)
 		flipped[bit/8] ^= 1 << (bit % 8)
-		if err := os.WriteFile(filepath.Join(damaged, FileName), flipped, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(damaged, FileName), string(flipped))
 		found, err := readAll(damaged)
 		switch {
 		case err != nil:
@@ -107,14 +101,10 @@ func TestDamageIsReported(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample(strings.Repeat("x", 100<<10)))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	data := databaseBytes(t, dir)
 	data[bytes.LastIndex(data, []byte("xxxx"))] = 'y'
-	if err := os.WriteFile(filepath.Join(dir, FileName), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(dir, FileName), string(data))
 	_, err := openStore(t, dir).Get(ctx, store.Key{PageID: 1, FormID: "form", ID: 1})
 	if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "does not match its checksum") {
 		t.Errorf("get: %v", err)
@@ -131,20 +121,14 @@ func TestZeroedPages(t *testing.T) {
 		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint("answer ", i, " "), 500)))
 	}
 	for id := int64(3); id < 8; id++ { // leaves free pages
-		if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: id}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: id}, nil))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	if _, err := Verify(ctx, dir, noProgress); err != nil {
 		t.Fatalf("before anything is damaged: %v", err)
 	}
 	want, err := readAll(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data := databaseBytes(t, dir)
 	noticed, tried := 0, 0
 	for page := 0; page < len(data); page += pageBytes * testkit.Rounds(4, 1) {
@@ -152,9 +136,7 @@ func TestZeroedPages(t *testing.T) {
 		damaged := bytes.Clone(data)
 		clear(damaged[page : page+pageBytes])
 		other := t.TempDir()
-		if err := os.WriteFile(filepath.Join(other, FileName), damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(other, FileName), string(damaged))
 		found, err := readAll(other)
 		if err == nil {
 			err = readFile(other, file)
@@ -177,7 +159,7 @@ func readFile(dir string, sub forms.Submission) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	file, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, sub.Files[0].ID)
+	file, err := s.OpenFile(ctx, keyOf(sub), sub.Files[0].ID)
 	if err != nil {
 		return err
 	}
@@ -196,14 +178,10 @@ func TestDeletedIsOverwritten(t *testing.T) {
 		if !bytes.Contains(databaseBytes(t, dir), []byte(secret)) {
 			t.Fatalf("%q is not in the file: nothing tested", secret)
 		}
-		if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: sub.ID}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Delete(ctx, keyOf(sub), nil))
 		mustCreate(t, s, sample("stays"))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	data := databaseBytes(t, dir)
 	if i := slices.IndexFunc(secrets, func(secret string) bool { return bytes.Contains(data, []byte(secret)) }); i >= 0 {
 		t.Errorf("%q was deleted, and is still in the file", secrets[i])

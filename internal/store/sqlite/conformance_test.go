@@ -11,9 +11,7 @@ import (
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, dir string) store.Engine {
 		s, err := Open(context.Background(), dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s
 	}, func(t *testing.T, s store.Engine, _, statement string) string {
 		if statement == storetest.Age {

@@ -93,22 +93,8 @@ func refuseUnfinishedRestore(dir string) error {
 	return fmt.Errorf("data directory %s holds a restore that was not finished: run 'formulary restore' again with the same backup, or remove %s", dir, partial)
 }
 
-// refuseLostStore keeps a new store from replacing one whose database is missing or empty. It
-// also keeps SQLite from deleting the log of such a database.
-func refuseLostStore(path string) error {
-	switch file, err := os.Stat(path); {
-	case err == nil && file.Size() > 0:
-		return nil
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	case size(path+"-wal") > 0:
-		return lostStore(FileName + "-wal")
-	}
-	return refuseTraces(path)
-}
-
-// refuseTraces is for a database without a schema: a key or a backup beside it says that
-// there was a store. Its log may be lost, which holds all of a store that is young.
+// refuseTraces keeps a new store from replacing one whose database is missing or empty, or has lost its log, which holds
+// all of a store that is young: a log, a key or a backup says that there was one. SQLite would delete the log.
 func refuseTraces(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -116,15 +102,12 @@ func refuseTraces(path string) error {
 	}
 	for _, e := range entries {
 		name := e.Name()
+		isLog := name == FileName+"-wal" && size(path) == 0 && size(path+"-wal") > 0
 		isBackup := name != FileName && strings.HasSuffix(name, ".db")
-		if isBackup || strings.Contains(name, ".key") {
-			return lostStore(name)
+		if isLog || isBackup || strings.Contains(name, ".key") {
+			return fmt.Errorf("the database is missing or empty, and %s says that there was a store: mount its volume, put %s back, "+
+				"or use 'formulary restore'. If a new store is wanted, move %[1]s away", name, FileName)
 		}
 	}
 	return nil
-}
-
-func lostStore(trace string) error {
-	return fmt.Errorf("the database is missing or empty, and %s says that there was a store: mount its volume, put %s back, "+
-		"or use 'formulary restore'. If a new store is wanted, move %[1]s away", trace, FileName)
 }

@@ -16,9 +16,7 @@ import (
 func dirContent(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := map[string]string{}
 	for _, e := range entries {
 		if e.IsDir() {
@@ -26,9 +24,7 @@ func dirContent(t *testing.T, dir string) map[string]string {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found[e.Name()] = string(text)
 	}
 	return found
@@ -121,9 +117,7 @@ func TestNewStoreIsLogged(t *testing.T) {
 		if n := strings.Count(log.String(), `msg="made a new store" directory=`+dir); n != times {
 			t.Errorf("it is logged %d times, want %d", n, times)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 }
 
@@ -142,9 +136,7 @@ func TestDirectoryThatCannotBeLocked(t *testing.T) {
 func TestUnfinishedRestoreIsRefused(t *testing.T) {
 	file, held := backedUp(t)
 	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, written := range map[string]int{"at the beginning": 0, "halfway": len(whole) / 2, "before the rename": len(whole)} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -157,9 +149,7 @@ func TestUnfinishedRestoreIsRefused(t *testing.T) {
 			_, err := Verify(ctx, dir, noProgress)
 			wantError(t, err, because)
 			wantFiles(t, dir, partialName)
-			if err := restore(ctx, file, dir); err != nil {
-				t.Fatal(err)
-			}
+			must(t, restore(ctx, file, dir))
 			wantFiles(t, dir, FileName)
 			storetest.Same(t, "restored", storetest.Values(t, openStore(t, dir)), held)
 		})
@@ -175,28 +165,11 @@ func TestRestoreAfterAnInterruptedFirstStart(t *testing.T) {
 	journal := filepath.Join(dir, FileName+"-journal")
 	testkit.WriteFile(t, journal, strings.Repeat("\x00", 512))
 	wantError(t, restore(ctx, file, dir), journal+" is there already")
-	if err := os.Remove(journal); err != nil {
-		t.Fatal(err)
-	}
-	if err := restore(ctx, file, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(journal))
+	must(t, restore(ctx, file, dir))
 	storetest.Same(t, "restored", storetest.Values(t, openStore(t, dir)), held)
 
 	elsewhere := t.TempDir() // on a volume that is not mounted
-	if err := os.Symlink(filepath.Join(elsewhere, "none", FileName), filepath.Join(elsewhere, FileName)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(elsewhere, "none", FileName), filepath.Join(elsewhere, FileName)))
 	wantError(t, restore(ctx, file, elsewhere), "is there already")
-}
-
-func TestExists(t *testing.T) {
-	dir := t.TempDir()
-	wantError(t, Exists(dir), "no store in "+dir)
-	testkit.WriteFile(t, filepath.Join(dir, FileName), "")
-	wantError(t, Exists(dir), FileName+" is empty")
-	openStore(t, dir)
-	if err := Exists(dir); err != nil {
-		t.Error(err)
-	}
 }

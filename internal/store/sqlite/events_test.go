@@ -35,9 +35,7 @@ func TestLeaseOfKilledServer(t *testing.T) {
 	s := openStore(t, dir)
 	mustCreate(t, s, told("x"))
 	leaseQueue(t, s, 1)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	leaseQueue(t, openStore(t, dir), 1)
 }
 
@@ -45,7 +43,7 @@ func TestLeaseOfKilledServer(t *testing.T) {
 func TestEventThatCannotBeStored(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	before := mustCreate(t, s, sample("before"))
-	key := store.Key{PageID: 1, FormID: "form", ID: before.ID}
+	key := keyOf(before)
 	writerQuery(t, s, `CREATE TRIGGER fault BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'fault'); END`)
 	n := told("x")
 	_, create := s.Create(ctx, n)
@@ -79,13 +77,9 @@ func TestShared(t *testing.T) {
 	for i, e := range l.Events {
 		ids[i] = e.ID
 	}
-	if err := s.SettleQueue(ctx, l, store.Settlement{Failed: ids, Delay: time.Hour, Attempts: 1, Error: "answered 500"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SettleQueue(ctx, l, store.Settlement{Failed: ids, Delay: time.Hour, Attempts: 1, Error: "answered 500"}))
 	shared, err := OpenShared(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	counts, err := shared.EventCounts(ctx)
 	want := []store.EventCount{{Hook: "crm", Queued: 1, Failed: failed, Oldest: time.UnixMilli(1).UTC(), LastError: "answered 500"}}
 	storetest.Same(t, "counts", counts, want)
@@ -93,14 +87,10 @@ func TestShared(t *testing.T) {
 		t.Errorf("%d retried: %v, %v", n, err, retryErr)
 	}
 	mustCreate(t, s, told("beside it"))
-	if err := shared.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, shared.Close())
 	mustCreate(t, s, told("after it"))
 	storetest.Same(t, "waiting", len(leaseQueue(t, s, 10_000).Events), failed+3)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	report, err := Verify(ctx, dir, func(string, string, int64, int64) {})
 	if err != nil || report.Submissions != failed+3 {
 		t.Errorf("%+v, %v", report, err)

@@ -17,9 +17,7 @@ import (
 func walSize(t *testing.T, dir string) int64 {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(dir, FileName+"-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return info.Size()
 }
 
@@ -68,9 +66,7 @@ func testDiskFault(t *testing.T, x *fault, want error) {
 	}
 	storetest.Same(t, "stored", storetest.Values(t, s), stored)
 	checkIntegrity(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	again := openStore(t, dir)
 	storetest.Same(t, "stored, after a restart", storetest.Values(t, again), stored)
 	storetest.Same(t, "id, after a restart", mustCreate(t, again, sample("x")).ID, int64(5))

@@ -43,9 +43,7 @@ func openOnDisk(t *testing.T, dir string) (*Store, *disk) {
 	t.Helper()
 	d := newDisk(t, dir)
 	s, err := open(ctx, dir, d.name, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		d.fault.Store(nil)
 		if err := s.Close(); err != nil {

@@ -56,15 +56,11 @@ func TestUnfinishedUploadsEndWithTheProcess(t *testing.T) {
 	mustStage(t, s, 3*engine.ChunkBytes)
 	mustStage(t, s, 0)
 	contentsLeft(t, s, 2, 2)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = openStore(t, dir)
 	contentsLeft(t, s, 1, 0)
-	file, err := s.OpenFile(ctx, store.Key{PageID: 1, FormID: "form", ID: kept.ID}, kept.Files[0].ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, err := s.OpenFile(ctx, keyOf(kept), kept.Files[0].ID)
+	must(t, err)
 	if err := engine.CheckFile(kept.Files[0], file); err != nil {
 		t.Error(err)
 	}
@@ -124,9 +120,7 @@ func TestVerifyFiles(t *testing.T) {
 		s := openStore(t, dir)
 		mustCreate(t, s, withFile(sample("x"), mustStage(t, s, engine.ChunkBytes+10)))
 		mustStage(t, s, 100) // to be left out of account
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		if edit != "" {
 			editFile(t, dir, edit)
 		}
@@ -141,12 +135,8 @@ func TestVerifyFiles(t *testing.T) {
 		}
 		storetest.Same(t, "files", report.Files, int64(1))
 		file := filepath.Join(t.TempDir(), "backup.db")
-		if err := errors.Join(err, Backup(ctx, dir, file, noProgress)); err != nil {
-			t.Fatal(err)
-		}
-		if err := restore(ctx, file, restored); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, Backup(ctx, dir, file, noProgress)))
+		must(t, restore(ctx, file, restored))
 		report, err = Verify(ctx, restored, noProgress)
 		if err != nil || report.Files != 1 {
 			t.Errorf("restored: %+v, %v", report, err)

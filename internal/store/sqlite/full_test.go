@@ -37,9 +37,7 @@ func TestFullForOne(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	big := mustCreate(t, s, sample(strings.Repeat("x", 60<<10)))
 	stored := map[int64]string{}
-	if err := s.Delete(ctx, store.Key{PageID: 1, FormID: "form", ID: big.ID}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Delete(ctx, keyOf(big), nil))
 	limitPages(t, s, 0) // room is where the big one was
 	var ops []func() error
 	for i := range 9 {

@@ -18,9 +18,7 @@ func openLogged(t *testing.T, dir string) (*Store, *bytes.Buffer) {
 	t.Helper()
 	log := &bytes.Buffer{}
 	s, err := Open(ctx, dir, Options{Log: slog.New(slog.NewTextHandler(log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.Close() }) // of files that are gone
 	return s, log
 }
@@ -31,16 +29,12 @@ func copyOver(t *testing.T, from, to string) {
 	if err == nil {
 		err = os.WriteFile(to, data, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func rename(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(from, to))
 }
 
 // TestFilesRemovedOrReplaced: writes to such files would be lost, so they fail,
@@ -55,9 +49,7 @@ func TestFilesRemovedOrReplaced(t *testing.T) {
 		"the index is removed":     {func(t *testing.T, path string) { rename(t, path+"-shm", path+".away") }, ".db-shm was removed or replaced"},
 		"the database is replaced": {replaceByCopy, ".db was removed or replaced"},
 		"the database is emptied": {func(t *testing.T, path string) {
-			if err := os.Truncate(path, 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Truncate(path, 0))
 		}, ".db was emptied"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,9 +102,7 @@ func TestFilesComeBack(t *testing.T) {
 		}
 	}
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "before", 2: "after", 3: "after"})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	storetest.Same(t, "stored, after a restart", len(storetest.Values(t, openStore(t, dir))), 3)
 }
 
@@ -122,7 +112,7 @@ func TestReadsOfReplacedFiles(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := openLogged(t, dir)
 	sub := mustCreate(t, s, sample("before"))
-	key := store.Key{PageID: 1, FormID: "form", ID: sub.ID}
+	key := keyOf(sub)
 	if _, err := s.Get(ctx, key); err != nil {
 		t.Fatal(err)
 	}
@@ -147,9 +137,7 @@ func TestReadsOfReplacedFiles(t *testing.T) {
 // Both ways to stat a file return the same.
 func TestStatFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, []byte("content"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte("content"), 0o600))
 	id, size, err := statFile(name)
 	plainID, plainSize, plainErr := statPortable(name)
 	if id != plainID || size != plainSize || size != 7 || errors.Join(err, plainErr) != nil {

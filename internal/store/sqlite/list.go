@@ -34,7 +34,7 @@ func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) err
 		if q.Username != nil {
 			args = append(args, form, *q.Username)
 		}
-		return conn.query(listStatements[engine.KindOf(q)], func(rows *sqlite3.Stmt) error {
+		return conn.query(listSQL(q), func(rows *sqlite3.Stmt) error {
 			for rows.Step() {
 				if c.Full() {
 					c.Last = false

@@ -18,28 +18,26 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// writeEnv makes this binary a process that writes to the store in a directory.
-const writeEnv = "FORMULARY_TEST_WRITE"
-
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", fmt.Sprint(testkit.Rounds(25, 100))); err != nil {
 		panic(err)
-	}
-	if dir := os.Getenv(writeEnv); dir != "" {
-		fmt.Fprintln(os.Stderr, writeWithoutEnd(dir))
-		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
 var ctx = context.Background()
 
-func openStore(t *testing.T, dir string) *Store {
+func must(t testing.TB, err error) {
 	t.Helper()
-	s, err := Open(ctx, dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func openStore(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(ctx, dir, Options{})
+	must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -53,6 +51,10 @@ func sample(value string) store.New {
 		PageID: 1, FormID: "form", Username: "amy", Created: time.UnixMilli(0),
 		Entries: []forms.Entry{{FieldID: "field", Value: value}},
 	}
+}
+
+func keyOf(sub forms.Submission) store.Key {
+	return store.Key{PageID: sub.PageID, FormID: sub.FormID, ID: sub.ID}
 }
 
 func withSubmitterKey(n store.New, key string) store.New {
@@ -77,9 +79,7 @@ func mustCreate(t *testing.T, s *Store, n store.New) forms.Submission {
 // onWriter calls fn with the writing connection, on the writer's goroutine.
 func onWriter(t *testing.T, s *Store, fn func(*connection) error) {
 	t.Helper()
-	if err := s.writer.do(ctx, func(tx *tx) error { return fn(tx.conn) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.writer.do(ctx, func(tx *tx) error { return fn(tx.conn) }))
 }
 
 func queryText(conn *sqlite3.Conn, sql string) (string, error) {

@@ -147,7 +147,12 @@ func fixWALFiles(path string) error {
 }
 
 func openWriter(ctx context.Context, path, uri string, options Options) (*connection, error) {
-	if err := errors.Join(refuseLostStore(path), checkWAL(path)); err != nil {
+	if size(path) == 0 {
+		if err := refuseTraces(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkWAL(path); err != nil {
 		return nil, err
 	}
 	// SQLite would create the file with mode 0644.

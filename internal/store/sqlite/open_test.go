@@ -36,9 +36,7 @@ func TestOpenTwice(t *testing.T) {
 	s := openStore(t, dir)
 	mustRefuse(t, dir, dir, "in use by another formulary")
 	mustCreate(t, s, sample("the first one is none the worse"))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	wantFiles(t, dir, FileName)
 	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
 }
@@ -47,12 +45,8 @@ func TestOpenTwice(t *testing.T) {
 func editFile(t *testing.T, dir, sql string) {
 	t.Helper()
 	conn, err := connect(ctx, fileURI(filepath.Join(dir, FileName), vfsName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(requestChecksums(conn), conn.Exec(sql), conn.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(requestChecksums(conn), conn.Exec(sql), conn.Close()))
 }
 
 // olderSchema makes a store one of version 1.
@@ -78,9 +72,7 @@ func TestDamagedStoreIsRefused(t *testing.T) {
 		{`DROP INDEX submissions_by_user`, "lacks submissions_by_user", false},
 	} {
 		dir := t.TempDir()
-		if err := openStore(t, dir).Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, openStore(t, dir).Close())
 		editFile(t, dir, c.sql)
 		path := filepath.Join(dir, FileName)
 		mustStayUntouched(t, path, func() { mustRefuse(t, dir, c.because) })
@@ -107,12 +99,8 @@ func TestIDsOutOfReachAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	wantError(t, s.Advance(ctx, maxID+1), "ids end with 1099511627775")
-	if err := s.Advance(ctx, maxID); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Advance(ctx, maxID))
+	must(t, s.Close())
 	s = openStore(t, dir)
 	if _, err := s.Create(ctx, sample("x")); err == nil || errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("create beyond the last id: %v", err)
@@ -132,9 +120,7 @@ func TestWALWithoutItsDatabaseIsRefused(t *testing.T) {
 	if content, err := os.ReadFile(log); err != nil || string(content) != "what was written last" {
 		t.Errorf("the log: %q, %v", content, err)
 	}
-	if err := os.Remove(log); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(log))
 	mustCreate(t, openStore(t, dir), sample("x"))
 }
 
@@ -159,9 +145,7 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	t.Run("no database at all", func(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, FileName)
-		if err := os.WriteFile(path, bytes.Repeat([]byte("Dear diary, "), 1000), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, bytes.Repeat([]byte("Dear diary, "), 1000), 0o600))
 		mustStayUntouched(t, path, func() { mustRefuse(t, dir, path, "not a database") })
 	})
 }
@@ -171,23 +155,19 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	old := mustCreate(t, s, sample("old"))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	editFile(t, dir, olderSchema)
 	_, err := Open(ctx, dir, Options{MustExist: true})
 	wantError(t, err, "it has schema version 1") // it is not to be written to
 	for range 2 {
 		s = openStore(t, dir)
-		sub, err := s.Get(ctx, store.Key{PageID: 1, FormID: "form", ID: old.ID})
+		sub, err := s.Get(ctx, keyOf(old))
 		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
 			t.Errorf("%+v, %v", sub, err)
 		}
 		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "5")
 		storetest.Same(t, "view", writerQuery(t, s, "SELECT count(created) FROM readable"), "1")
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 }
 
@@ -198,9 +178,7 @@ func TestEventsWithoutQueueAreMigrated(t *testing.T) {
 	n := sample("old")
 	n.Events = []store.Event{{Queue: store.Queue{Hook: "crm"}, Type: store.SubmissionCreated, Message: "m"}}
 	mustCreate(t, s, n)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	editFile(t, dir, `DELETE FROM event_queues; DROP INDEX event_queues_due; PRAGMA user_version = 3`)
 	s = openStore(t, dir)
 	due, err := s.DueQueues(ctx, map[string]int64{"crm": 0}, 10)
@@ -215,15 +193,11 @@ func TestEventsWithoutQueueAreMigrated(t *testing.T) {
 func mustStayUntouched(t *testing.T, path string, fn func()) {
 	t.Helper()
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fn()
 	fn() // which must release the lock of the directory, too
 	after, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(before, after) {
 		t.Error("the file was changed")
 	}
@@ -250,9 +224,7 @@ func TestSettings(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func modes(t *testing.T, dir string) map[string]os.FileMode {
@@ -260,9 +232,7 @@ func modes(t *testing.T, dir string) map[string]os.FileMode {
 	found := map[string]os.FileMode{}
 	for _, name := range []string{".", FileName, FileName + "-wal", FileName + "-shm"} {
 		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found[name] = info.Mode().Perm()
 	}
 	return found
@@ -277,13 +247,9 @@ func TestFilesArePrivate(t *testing.T) {
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("secret"))
 	storetest.Same(t, "modes", modes(t, dir), want)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	// An operator may let a group in, for backups.
-	if err := os.Chmod(filepath.Join(dir, FileName), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Join(dir, FileName), 0o640))
 	openStore(t, dir)
 	want[FileName], want[FileName+"-wal"], want[FileName+"-shm"] = 0o640, 0o640, 0o640
 	storetest.Same(t, "modes", modes(t, dir), want)
@@ -302,9 +268,7 @@ func TestAnyDirectoryName(t *testing.T) {
 
 func TestOpenRefusesFileAsDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, path, "")
 	mustRefuse(t, path, path)
 }
 
@@ -313,21 +277,15 @@ func TestCloseReleasesEverything(t *testing.T) {
 	editFile(t, foreign, "CREATE TABLE t (x)")
 	openFiles := func() int {
 		names, err := os.ReadDir("/dev/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(names)
 	}
 	round := func() {
 		s, err := Open(ctx, dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		mustCreate(t, s, sample("x"))
 		storetest.Values(t, s)
-		if err := errors.Join(s.Ping(ctx), s.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(s.Ping(ctx), s.Close()))
 		mustRefuse(t, foreign) // an open that fails must not leak, either
 	}
 	round() // the first sets up what exists once per process
@@ -361,9 +319,7 @@ func TestRowIDs(t *testing.T) {
 		for i, descending := range []bool{false, true} {
 			count := 0
 			q := store.Query{PageID: 1, FormID: "form", After: after, Descending: descending}
-			if err := s.Scan(ctx, q, func(forms.Submission) error { count++; return nil }); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Scan(ctx, q, func(forms.Submission) error { count++; return nil }))
 			storetest.Same(t, fmt.Sprintf("listed after %d, descending %v", after, descending), count, want[i])
 		}
 	}
@@ -374,16 +330,14 @@ func TestMustExist(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		_, err := Open(ctx, dir, Options{MustExist: true})
-		wantError(t, err, "no store in")
+		wantError(t, err, "no store in "+dir)
 		wantFiles(t, dir)
 	}
-	if err := openStore(t, dir).Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Join(dir, FileName), "")
+	wantError(t, Exists(dir), FileName+" is empty")
+	must(t, openStore(t, dir).Close())
 	s, err := Open(ctx, dir, Options{MustExist: true})
-	if err = errors.Join(err, s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, s.Close()))
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
 	wantError(t, err, "it has schema version 99 and this formulary needs version 5")

@@ -53,9 +53,6 @@ func (c *connection) prepare(sql string) (*sqlite3.Stmt, error) {
 	return stmt, nil
 }
 
-// optional is a text that is NULL in the database where it is "".
-type optional string
-
 // bind sets the parameters of a statement.
 func bind(stmt *sqlite3.Stmt, args []any) error {
 	for i, arg := range args {
@@ -69,12 +66,6 @@ func bind(stmt *sqlite3.Stmt, args []any) error {
 			err = stmt.BindBool(i+1, arg)
 		case string:
 			err = stmt.BindText(i+1, arg)
-		case optional:
-			if arg == "" {
-				err = stmt.BindNull(i + 1)
-			} else {
-				err = stmt.BindText(i+1, string(arg))
-			}
 		case forms.Entries:
 			err = stmt.BindRawText(i+1, arg)
 		case []byte:

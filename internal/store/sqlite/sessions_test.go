@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +17,7 @@ const sealed = "what only the holder of the id can read"
 func signIn(t *testing.T, s *Store) store.Session {
 	t.Helper()
 	session := store.Session{Hash: [32]byte{1}, Owner: [32]byte{2}, Expires: time.UnixMilli(3).UTC(), Sealed: []byte(sealed)}
-	if err := s.CreateSession(ctx, session); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.CreateSession(ctx, session))
 	return session
 }
 
@@ -31,20 +28,4 @@ func contains(t *testing.T, file, text string) bool {
 		t.Fatal(err)
 	}
 	return strings.Contains(string(data), text)
-}
-
-// TestEndedSessionIsOverwritten: signing out leaves nothing to decrypt in the file.
-func TestEndedSessionIsOverwritten(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	session := signIn(t, s)
-	if err := s.DeleteSession(ctx, session.Hash); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if contains(t, filepath.Join(dir, FileName), sealed) {
-		t.Error("the credential is still in the file")
-	}
 }

@@ -53,8 +53,8 @@ const (
 
 	sqlInsert    = `INSERT INTO submissions (row_id, form, username, created, fields) VALUES (?, ?, ?, ?, ?)`
 	sqlInsertAll = `INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, changed, changer)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlUpdate = `UPDATE submissions SET fields = ?, files = ?, changed = ?, changer = ? WHERE row_id = ?`
+		VALUES (?, ?, ?, ?, NULLIF(?, ''), ?, NULLIF(?, ''), NULLIF(?, ''), NULLIF(?, ''), ?, ?)`
+	sqlUpdate = `UPDATE submissions SET fields = ?, files = NULLIF(?, ''), changed = ?, changer = ? WHERE row_id = ?`
 	sqlDelete = `DELETE FROM submissions WHERE row_id = ?`
 )
 
@@ -127,8 +127,8 @@ func (c *connection) insertSubmission(form int64, r *store.Record) error {
 		return err
 	}
 	row := []any{
-		makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), optional(r.SubmitterKey), r.Entries,
-		optional(r.Key), optional(r.Body), optional(files),
+		makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), r.SubmitterKey, r.Entries,
+		r.Key, r.Body, string(files),
 	}
 	return c.run(sqlInsertAll, append(row, lastChange(&r.Submission)...)...)
 }
@@ -146,24 +146,23 @@ func (c *connection) updateSubmission(rowID int64, s forms.Submission) error {
 	if err != nil {
 		return err
 	}
-	return c.run(sqlUpdate, append(append([]any{s.Entries, optional(files)}, lastChange(&s)...), rowID)...)
+	return c.run(sqlUpdate, append(append([]any{s.Entries, string(files)}, lastChange(&s)...), rowID)...)
 }
 
-var listStatements = engine.ListStatements(listSQL)
-
-func listSQL(k engine.ListKind) string {
+// listSQL returns the statement that reads a list.
+func listSQL(q store.Query) string {
 	from, user, order := `submissions`, ``, ` ORDER BY row_id`
 	switch {
-	case k.ByIDs: // no ORDER BY: it would read all rows first. CROSS JOIN keeps the order of the ids.
+	case q.IDs != nil: // no ORDER BY: it would read all rows first. CROSS JOIN keeps the order of the ids.
 		from, order = `json_each(?3) CROSS JOIN submissions ON row_id = ?1 + value`, ``
-	case k.Descending:
+	case q.Descending:
 		order += ` DESC`
 	}
-	if k.ByUser {
+	if q.Username != nil {
 		user = ` AND form = ? AND username = ? AND username <> ''`
 	}
 	change := ``
-	if k.Changes {
+	if q.Changes {
 		change = `, ` + sqlChange
 	}
 	return `SELECT row_id, created, username, fields` + change + ` FROM ` + from + ` WHERE row_id > ?1 AND row_id < ?2` + user + order

@@ -26,13 +26,16 @@ func TestPlans(t *testing.T) {
 		engine.SQLSession: byHash, engine.SQLRenewSession: byHash, engine.SQLDeleteSession: byHash,
 		engine.SQLTrimSessions: "sessions_by_owner (owner=?)", engine.SQLDeleteExpired: "sessions_by_expiry (expires<?)",
 	}
-	for kind, sql := range listStatements {
-		switch want[sql] = byRowID + " (rowid>? AND rowid<?)"; {
-		case kind.ByIDs:
-			want[sql] = "SCAN json_each VIRTUAL TABLE INDEX 1:\nSEARCH " + byRowID + " (rowid=?)"
-		case kind.ByUser:
-			want[sql] = byUser + " AND rowid>? AND rowid<?)"
+	amy := "amy"
+	for i := range 8 {
+		q := store.Query{Descending: i&1 != 0, Changes: i&2 != 0}
+		want[listSQL(q)] = byRowID + " (rowid>? AND rowid<?)"
+		if i&4 != 0 {
+			q.Username = &amy
+			want[listSQL(q)] = byUser + " AND rowid>? AND rowid<?)"
 		}
+		q.IDs = []int64{1}
+		want[listSQL(q)] = "SCAN json_each VIRTUAL TABLE INDEX 1:\nSEARCH " + byRowID + " (rowid=?)"
 	}
 	for sql, uses := range want {
 		plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+dialect.Replace(sql))
@@ -96,9 +99,7 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 		if err == nil {
 			err = s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Username: &amy}, func(forms.Submission) error { return nil })
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	again := func(conn *connection) error {
 		for _, stmt := range conn.stmts {
@@ -109,13 +110,9 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 		return nil
 	}
 	for range s.pool.count {
-		if err := s.pool.with(ctx, func(conn *connection) error { return again(conn) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.pool.with(ctx, func(conn *connection) error { return again(conn) }))
 	}
-	if err := s.writer.do(ctx, func(tx *tx) error { return again(tx.conn) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.writer.do(ctx, func(tx *tx) error { return again(tx.conn) }))
 }
 
 // A statement can't be used again while its rows are read: they would begin anew.

@@ -35,7 +35,8 @@ func (c *creation) run(t *tx) error {
 		if form, err = t.formOrNew(formName{c.PageID, c.FormID}); err != nil {
 			return 0, err
 		}
-		if err := t.conn.refusal(form, &c.New, t.counts); err != nil { // if its key is used, it is a repeat, and that error comes first
+		// If its key is used, it is a repeat, and that error comes first.
+		if err := t.conn.refusal(form, &c.New, t.counts); err != nil {
 			return 0, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, c.Key), err)
 		}
 		c.stored, err = t.insert(form, &c.New)
@@ -98,7 +99,7 @@ var errChanged = errors.New("the submission was changed meanwhile")
 // there is only one for all writers, and stores the result if the submission is
 // still what was merged with. Otherwise another update was stored meanwhile, and
 // this one begins again.
-func (s *Store) Update(ctx context.Context, key store.Key, merge func(forms.Submission) (store.Change, error)) (forms.Submission, error) {
+func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (forms.Submission, error) {
 	for {
 		before, err := s.Get(ctx, key)
 		if err != nil {
@@ -129,7 +130,9 @@ func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.
 			return errChanged
 		}
 		tx.bytes += len(after.Entries)
-		return tx.change(before.Files, after.Files, events, func() (int64, error) { return at, tx.conn.updateSubmission(at, after) })
+		return tx.change(before.Files, after.Files, events, func() (int64, error) {
+			return at, tx.conn.updateSubmission(at, after)
+		})
 	})
 	if err == nil && !slices.Equal(before.Files, after.Files) {
 		s.SweepSoon()

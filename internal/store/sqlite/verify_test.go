@@ -20,13 +20,9 @@ func TestVerify(t *testing.T) {
 	}
 	for range 2 { // in use, and not
 		report, err := Verify(ctx, dir, noProgress)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		storetest.Same(t, "report", report, Report{Submissions: 20})
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	wantFiles(t, dir, FileName)
 	editFile(t, dir, `UPDATE sequence SET last = 3; UPDATE submissions SET fields = '{"f":1}' WHERE row_id & 15 = 1`)

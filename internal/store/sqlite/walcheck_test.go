@@ -40,9 +40,7 @@ func (c crashed) write(t *testing.T) (dir string) {
 		if data == nil {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, FileName+suffix), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, FileName+suffix), string(data))
 	}
 	return dir
 }
@@ -90,9 +88,7 @@ func TestFlippedBitsInTheWAL(t *testing.T) {
 	half := testkit.Rounds(100, 500)
 	for i := range 2 * half {
 		if i == half { // as after a crash of the system
-			if err := os.Remove(path + "-shm"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(path+"-shm"))
 		}
 		// Without the index, damage of the last two transactions may look like the end of the log.
 		steps := transactions(c.wal)
@@ -109,9 +105,7 @@ func TestFlippedBitsInTheWAL(t *testing.T) {
 		}
 		damaged := bytes.Clone(c.wal)
 		damaged[at] ^= 1 << rand.IntN(8)
-		if err := os.WriteFile(path+"-wal", damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, path+"-wal", string(damaged))
 		if err := checkWAL(path); err == nil || !strings.Contains(err.Error(), "restore the last backup") {
 			t.Errorf("byte %d of %d, index %t: %v", at, len(c.wal), i < half, err)
 		}
@@ -248,9 +242,7 @@ func TestWALIsCheckedBesideAServer(t *testing.T) {
 			}
 			return
 		default:
-			if err := checkWAL(filepath.Join(dir, FileName)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, checkWAL(filepath.Join(dir, FileName)))
 		}
 	}
 }

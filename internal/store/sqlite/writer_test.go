@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +36,7 @@ const commitsOfOneBatch = 2
 func TestQueuedWritesShareOneCommit(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	target := mustCreate(t, s, withSubmitterKey(sample("first"), "taken"))
-	key := store.Key{PageID: 1, FormID: "form", ID: target.ID}
+	key := keyOf(target)
 	refusal := errors.New("refused")
 
 	var ops []func() error
@@ -137,8 +138,20 @@ func TestCloseLeavesNoGapOfIDs(t *testing.T) {
 		s := openStore(t, dir)
 		sub := mustCreate(t, s, sample("x"))
 		storetest.Same(t, "id", sub.ID, want+1)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
+		must(t, s.Close())
+	}
+}
+
+// A kill costs the ids that were reserved, no more, and none is given again.
+func TestIDsAfterAKill(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	for kills := range int64(3) {
+		last := mustCreate(t, s, sample("before"))
+		s = openStore(t, leftover(t, dir).write(t))
+		dir = filepath.Dir(s.writer.files[0].name)
+		if id := mustCreate(t, s, sample("after")).ID; id <= last.ID || id > last.ID+1+reserveIDs {
+			t.Errorf("id %d after %d and kill %d", id, last.ID, kills)
 		}
 	}
 }

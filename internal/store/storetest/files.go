@@ -265,7 +265,7 @@ func testKeyWithFiles(t *testing.T, b *bench) {
 }
 
 // change returns a merge that sets the files.
-func change(files ...forms.StoredFile) func(forms.Submission) (store.Change, error) {
+func change(files ...forms.StoredFile) store.Merge {
 	return func(sub forms.Submission) (store.Change, error) {
 		entries, err := sub.Entries.Decode()
 		return store.Change{Entries: entries, Files: files}, err

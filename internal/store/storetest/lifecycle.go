@@ -21,7 +21,7 @@ var lifecycleTests = []test{
 }
 
 // calls are one of each method that needs an open store, on r and s where there is one.
-func (b *bench) calls(ctx context.Context, r record, s store.Session, merge func(forms.Submission) (store.Change, error)) map[string]error {
+func (b *bench) calls(ctx context.Context, r record, s store.Session, merge store.Merge) map[string]error {
 	_, create := b.Create(ctx, sample("form", "bob", "late"))
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")

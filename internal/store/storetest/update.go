@@ -24,7 +24,7 @@ var updateTests = []test{
 }
 
 // set returns a merge that gives a field a value, and leaves the others alone.
-func set(t rapid.TB, fieldID, value string) func(forms.Submission) (store.Change, error) {
+func set(t rapid.TB, fieldID, value string) store.Merge {
 	return func(sub forms.Submission) (store.Change, error) {
 		entries, err := sub.Entries.Decode()
 		if err != nil {
