@@ -58,7 +58,6 @@ type authorPage struct {
 	Text        string
 	Chosen      string // name of the example that is shown, if it is one
 	Examples    []example
-	Count       string // of problems, for people
 	Diagnostics []markup.Diagnostic
 	Preview     *pageForm // nil if the text is broken, or TooLarge
 	TooLarge    bool
@@ -138,10 +137,7 @@ func (c *call) readText(page *authorPage) error {
 	}
 	defer c.endTurn()
 	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text), c.Site.Mail)
-	page.Count, page.Diagnostics = forms.Counted(len(diagnostics), "problem", "problems"), diagnostics
-	if len(diagnostics) == 0 {
-		page.Count = "No problems"
-	}
+	page.Diagnostics = diagnostics
 	if form == nil {
 		return nil
 	}

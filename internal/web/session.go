@@ -100,8 +100,6 @@ type signInPage struct {
 	Name   string // user name, as typed
 	Errors []errorLine
 	Notice string
-	Host   string // whose account it is
-	Wiki   string // the title of the live wiki whose account it is instead; "" for none
 
 	Expired bool // the form of an expired session is part of the page
 	Typed   []hiddenValue
@@ -152,10 +150,7 @@ func (c *call) showLogin() error {
 // newSignInPage is the page to sign in and to go on to next, or to the same address if
 // next is "".
 func (c *call) newSignInPage(next string) *signInPage {
-	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next, Host: c.Host}
-	if c.Site.Browsers != nil {
-		page.Wiki = cmp.Or(c.Site.Browsers.Wiki.Title(), "the wiki")
-	}
+	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next}
 	if c.Framed && next != "" {
 		page.NewTab = c.unframedPath(next)
 	}
