@@ -77,7 +77,7 @@ check-openapi: ## have Spectral and Redocly read openapi.yaml (by npx)
 
 # For the README, and to look at. docs/images/ is ignored, but for what README shows.
 screenshots: test-deps build ## write a picture of every page to docs/images/
-	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) test -count 1 -run '^TestScreenshots' ./e2e/browser -args -screenshots $(CURDIR)/docs/images
+	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) test -tags release -count 1 -run '^TestScreenshots' ./e2e/browser -args -screenshots $(CURDIR)/docs/images
 
 clean: ## remove what was built, and the examples' data
 	rm -rf bin .run

@@ -42,11 +42,7 @@ func TestUnknownFieldsExhaustNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	peak := p.memory(t, "VmHWM")
-	t.Logf("%d MiB idle, %d MiB at the most", idle>>20, peak>>20)
-	if peak-idle > 256<<20 {
-		t.Errorf("%d MiB more than idle, want at most 256", (peak-idle)>>20)
-	}
+	p.mustHaveStayedSmall(t, idle)
 }
 
 // medianCreate is how long a create of another user takes, by the median of many.

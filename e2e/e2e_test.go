@@ -67,10 +67,11 @@ func TestBinary(t *testing.T) {
 
 // process is a running server.
 type process struct {
-	cmd  *exec.Cmd
-	url  string
-	urls chan string
-	done chan error
+	cmd    *exec.Cmd
+	stderr io.Closer // the log's end here
+	url    string
+	urls   chan string
+	done   chan error
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -92,6 +93,7 @@ func begin(t *testing.T, cmd *exec.Cmd) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.stderr = stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -63,11 +63,7 @@ func TestOneUserCantHoldTheMemory(t *testing.T) {
 		t.Errorf("bodies by status: %v, want 16 without an answer and 284 of 429", bodies)
 	}
 	served()
-	peak := p.memory(t, "VmHWM")
-	t.Logf("%d MiB idle, %d MiB at the most", idle>>20, peak>>20)
-	if peak-idle > 256<<20 {
-		t.Errorf("%d MiB more than idle, want at most 256", (peak-idle)>>20)
-	}
+	p.mustHaveStayedSmall(t, idle)
 
 	for _, conn := range append(readers, senders...) {
 		_ = conn.Close()

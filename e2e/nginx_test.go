@@ -8,9 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/formulary/formulary/internal/testkit"
@@ -20,30 +18,16 @@ import (
 type nginx struct {
 	plain, secure string // where it listens
 	certificate   certificate
-	errors        string // the file of its error log
 }
 
 // startNginx runs it in a directory of its own, in front of three servers.
 func startNginx(t *testing.T, replicas []*replica) *nginx {
 	t.Helper()
-	dir := t.TempDir()
 	n := &nginx{
 		plain: fmt.Sprint("127.0.0.1:", freePort(t)), secure: fmt.Sprint("127.0.0.1:", freePort(t)),
-		certificate: newCertificate(t, dir), errors: filepath.Join(dir, "error.log"),
+		certificate: newCertificate(t, t.TempDir()),
 	}
-	n.configure(t, dir, replicas)
-	cmd := exec.Command(findNginx(t), "-p", dir, "-c", filepath.Join(dir, "nginx.conf"), "-e", n.errors)
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("nginx: %v: %s", err, out.String())
-		}
-	})
+	runNginx(t, n.secure, n.configuration(t, replicas))
 	testkit.Eventually(t, "nginx serves", func() bool {
 		r, err := n.get(n.client(""), "/healthz")
 		return err == nil && r.status == http.StatusOK
@@ -63,8 +47,8 @@ func findNginx(t *testing.T) string {
 	return ""
 }
 
-// configure uses the file with other addresses and another certificate.
-func (n *nginx) configure(t *testing.T, dir string, replicas []*replica) {
+// configuration is the file with other addresses and another certificate.
+func (n *nginx) configuration(t *testing.T, replicas []*replica) string {
 	t.Helper()
 	content, err := os.ReadFile("../deploy/nginx/formulary.conf")
 	if err != nil {
@@ -85,15 +69,7 @@ func (n *nginx) configure(t *testing.T, dir string, replicas []*replica) {
 		}
 		conf = strings.Replace(conf, change[0], change[1], 1)
 	}
-	testkit.WriteFile(t, filepath.Join(dir, "formulary.conf"), conf)
-	main := "daemon off;\npid pid;\nevents {}\nhttp {\n"
-	if os.Geteuid() == 0 {
-		main = "user root;\n" + main // others can't read the directory
-	}
-	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		main += kind + "_temp_path " + kind + ";\n"
-	}
-	testkit.WriteFile(t, filepath.Join(dir, "nginx.conf"), main+"include formulary.conf;\n}\n")
+	return conf
 }
 
 const nginxURL = "https://forms.example.com"

@@ -46,17 +46,6 @@ fields:
 limit: 30
 fields:
   - {id: text, type: textfield, label: Text}
-` + "```\n\n```yaml form\n" + `form: sheet
-fields:
-  - {id: f0, type: textfield, label: F}
-  - {id: f1, type: textfield, label: F}
-  - {id: f2, type: textfield, label: F}
-  - {id: f3, type: textfield, label: F}
-  - {id: f4, type: textfield, label: F}
-  - {id: f5, type: textfield, label: F}
-  - {id: f6, type: textfield, label: F}
-  - {id: f7, type: textfield, label: F}
-  - {id: f8, type: textfield, label: F}
 ` + "```\n"
 
 // newSite returns a site with the embedded database.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -159,18 +160,11 @@ func TestSpreadsheetComputes(t *testing.T) {
 
 func quoted(t *testing.T, text string) string {
 	t.Helper()
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case r < ' ':
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
+	b, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return `"` + b.String() + `"`
+	return string(b)
 }
 
 func compare[T any](t *testing.T, what string, want, got T) {

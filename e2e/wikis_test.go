@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -68,17 +67,6 @@ func startDocumented(t *testing.T, text, address string) {
 		}
 	}
 	t.Fatalf("docs/wikis.md has no line with %q", text)
-}
-
-var forUser = regexp.MustCompile(`name="_for" value="([^"]+)"`)
-
-// multipartBody is a form with the boundary b.
-func multipartBody(values url.Values) string {
-	var b strings.Builder
-	for name := range values {
-		fmt.Fprintf(&b, "--b\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", name, values.Get(name))
-	}
-	return b.String() + "--b--\r\n"
 }
 
 // visit signs in, and opens and sends a form as the wiki's page would, and by the API.
@@ -138,8 +126,8 @@ func (l layout) visit(t *testing.T, client *http.Client) {
 	if policy := framed.Header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "frame-ancestors https://wiki.example.org") {
 		t.Errorf("policy %q", policy)
 	}
-	sent := url.Values{"text": {"from the wiki's page"}, "_for": {forUser.FindStringSubmatch(page)[1]}, "_key": {rand.Text()}}
-	ask(200, "This is what was sent", "POST", l.base+"/embed"+form, "multipart/form-data; boundary=b", multipartBody(sent))
+	sent := url.Values{"text": {"from the wiki's page"}, "_for": {hiddenFor.FindStringSubmatch(page)[1]}, "_key": {rand.Text()}}
+	ask(200, "This is what was sent", "POST", l.base+"/embed"+form, "multipart/form-data; boundary=b", multipartOf(sent))
 	created, _ := ask(201, `"username":"ann"`, "POST", l.base+api+"/submission", "application/json", note(strings.Repeat("long ", 100_000)))
 	ask(200, "long", "GET", created.Header.Get("Location"), "", "")
 }

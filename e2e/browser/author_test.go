@@ -38,41 +38,37 @@ const written = "form: a\nfields:\n  - {id: name, type: textfield, label: Your n
 // The form follows what is typed. What was typed into the form stays, and so
 // does the last good form while there is an error.
 func authorWhileTyping(t *testing.T, server string) {
-	for _, options := range []browsertest.Options{{}, {Width: 360, Height: 740, Dark: true}} {
-		p := openAuthor(t, server, "/author", options)
-		p.Check()
-		p.Fill("Text of the form", written)
-		p.WaitText("Your name")
-		p.Fill("Your name", "Ann")
-		p.WaitText("More") // conditions are at work
+	p := openAuthor(t, server, "/author", browsertest.Options{})
+	p.Check()
+	p.Fill("Text of the form", written)
+	p.WaitText("Your name")
+	p.Fill("Your name", "Ann")
+	p.WaitText("More") // conditions are at work
 
-		p.Fill("Text of the form", written+"  - {id: x, type: dat}\n")
-		p.WaitText("1 problem")
-		p.WaitText("This is the form as it was before the error.")
-		for _, violation := range p.Axe() {
-			t.Errorf("%s: axe: %s", p, violation)
-		}
-		p.Click("link", "Line 5, column 19")
-		if got := browsertest.Eval[string](p, "getSelection().toString()"); got != "  - {id: x, type: dat}" {
-			t.Errorf("selected: %q", got)
-		}
-		p.Fill("Text of the form", written+"  - {id: x, type: date, label: A day}\n")
-		p.WaitText("A day")
-		p.WaitText("No problems")
-		if got := p.Value("Your name"); got != "Ann" || !p.Has("textbox", "More") {
-			t.Errorf("the form has forgotten %q", got)
-		}
-		if got := p.Focused(); got != `textbox "Text of the form"` {
-			t.Errorf("the focus is on %s", got)
-		}
-		address := p.Address()
-		p.Fill("Your name", "Bob")
-		p.Press("Enter")
-		p.Click("button", "Copy Markdown block")
-		p.WaitText("Copied")
-		if p.Address() != address || p.Value("Your name") != "Bob" {
-			t.Error("the Enter key has sent the preview")
-		}
+	p.Fill("Text of the form", written+"  - {id: x, type: dat}\n")
+	p.WaitText("1 problem")
+	p.WaitText("This is the form as it was before the error.")
+	p.CheckAxe()
+	p.Click("link", "Line 5, column 19")
+	if got := browsertest.Eval[string](p, "getSelection().toString()"); got != "  - {id: x, type: dat}" {
+		t.Errorf("selected: %q", got)
+	}
+	p.Fill("Text of the form", written+"  - {id: x, type: date, label: A day}\n")
+	p.WaitText("A day")
+	p.WaitText("No problems")
+	if got := p.Value("Your name"); got != "Ann" || !p.Has("textbox", "More") {
+		t.Errorf("the form has forgotten %q", got)
+	}
+	if got := p.Focused(); got != `textbox "Text of the form"` {
+		t.Errorf("the focus is on %s", got)
+	}
+	address := p.Address()
+	p.Fill("Your name", "Bob")
+	p.Press("Enter")
+	p.Click("button", "Copy Markdown block")
+	p.WaitText("Copied")
+	if p.Address() != address || p.Value("Your name") != "Bob" {
+		t.Error("the Enter key has sent the preview")
 	}
 }
 
@@ -81,48 +77,46 @@ func authorTemplates(t *testing.T, server string) {
 	for _, name := range []string{"Leave request", "Registration", "Survey with conditions", "Incident report", "Feedback"} {
 		p.Loads(func() { p.Click("link", name) })
 		p.WaitText("No problems")
-		p.Check()
 	}
+	p.Check()
 }
 
 // The text is there after a reload. A template does not replace it for good.
 func authorKeepsText(t *testing.T, server string) {
-	for _, options := range []browsertest.Options{{Width: 1280}, {Width: 360, Height: 740, Dark: true}} {
-		p := openAuthor(t, server, "/author", options)
-		want := func(text string) {
-			t.Helper()
-			p.Wait("the text is "+text, func() bool { return strings.HasPrefix(p.Value("Text of the form"), text) })
-		}
-		p.Fill("Text of the form", written)
-		p.Reload()
-		want(written)
-		p.WaitText("What you typed here earlier is back.")
-		p.WaitText("Your name") // its form is shown
-		if text := p.Text(); strings.Contains(text, "not sent") {
-			t.Errorf("a text that is never sent was not sent: %s", text)
-		}
-		p.Check()
-		p.Loads(func() { p.Click("link", "Survey with conditions") })
-		p.WaitText("You typed something here earlier.")
-		want("form: survey")
-		p.Check()
-		p.Fill("Text of the form", "form: another")
-		p.Click("button", "Restore")
-		want(written)
-		p.WaitText("Your name")
-		p.Reload()
-		want(written)
-		p.Click("button", "Discard")
-		want("form: survey")
-		p.Loads(func() { p.Click("link", "Feedback") })
-		want("form: feedback")
-		if strings.Contains(p.Text(), "earlier") {
-			t.Errorf("the text is discarded, and still offered: %s", p.Text())
-		}
-		const sizes = `[...document.querySelectorAll("textarea, pre")].map((e) => parseFloat(getComputedStyle(e).fontSize))`
-		if got := browsertest.Eval[float64](p, "Math.min(..."+sizes+")"); got < 16 {
-			t.Errorf("text of %g pixels, which phones enlarge when one types", got)
-		}
+	p := openAuthor(t, server, "/author", browsertest.Options{})
+	want := func(text string) {
+		t.Helper()
+		p.Wait("the text is "+text, func() bool { return strings.HasPrefix(p.Value("Text of the form"), text) })
+	}
+	p.Fill("Text of the form", written)
+	p.Reload()
+	want(written)
+	p.WaitText("What you typed here earlier is back.")
+	p.WaitText("Your name") // its form is shown
+	if text := p.Text(); strings.Contains(text, "not sent") {
+		t.Errorf("a text that is never sent was not sent: %s", text)
+	}
+	p.Check()
+	p.Loads(func() { p.Click("link", "Survey with conditions") })
+	p.WaitText("You typed something here earlier.")
+	want("form: survey")
+	p.Check()
+	p.Fill("Text of the form", "form: another")
+	p.Click("button", "Restore")
+	want(written)
+	p.WaitText("Your name")
+	p.Reload()
+	want(written)
+	p.Click("button", "Discard")
+	want("form: survey")
+	p.Loads(func() { p.Click("link", "Feedback") })
+	want("form: feedback")
+	if strings.Contains(p.Text(), "earlier") {
+		t.Errorf("the text is discarded, and still offered: %s", p.Text())
+	}
+	const sizes = `[...document.querySelectorAll("textarea, pre")].map((e) => parseFloat(getComputedStyle(e).fontSize))`
+	if got := browsertest.Eval[float64](p, "Math.min(..."+sizes+")"); got < 16 {
+		t.Errorf("text of %g pixels, which phones enlarge when one types", got)
 	}
 }
 

@@ -5,10 +5,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +31,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = path
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(runtime.NumCPU()+1)); err != nil { // tests wait for much
+		panic(err)
+	}
 	code := browsertest.Run(m)
 	remove()
 	os.Exit(code)

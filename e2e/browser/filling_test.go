@@ -15,21 +15,14 @@ const (
 	leaveOf   = "/page/21/form/leave"
 )
 
-// TestFilling has people fill in forms with JavaScript, wide and narrow.
+// TestFilling has people fill in forms with JavaScript.
 func TestFilling(t *testing.T) {
-	for _, browser := range []struct {
-		name  string
-		width int
-	}{{"wide", 1280}, {"narrow", 360}} {
-		t.Run(browser.name, func(t *testing.T) {
-			t.Parallel()
-			s := newSiteOf(t, "testdata/filling", browsertest.Options{Width: browser.width})
-			t.Run("drafts", func(t *testing.T) { drafts(t, s) })
-			t.Run("numbers", func(t *testing.T) { numbers(t, s) })
-			t.Run("stored files", func(t *testing.T) { storedFiles(t, s) })
-			t.Run("what forms say", func(t *testing.T) { whatFormsSay(t, s) })
-		})
-	}
+	t.Parallel()
+	s := newSiteOf(t, "testdata/filling", browsertest.Options{})
+	t.Run("drafts", func(t *testing.T) { drafts(t, s) })
+	t.Run("numbers", func(t *testing.T) { numbers(t, s) })
+	t.Run("stored files", func(t *testing.T) { storedFiles(t, s) })
+	t.Run("what forms say", func(t *testing.T) { whatFormsSay(t, s) })
 }
 
 // drafts: what is typed is there after a reload, until it is sent or discarded, and

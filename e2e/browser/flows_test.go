@@ -10,7 +10,7 @@ import (
 )
 
 // browsers are the kinds of browsers that all flows work in. In the first, Check
-// looks at each page in other sizes and colours, too.
+// has axe-core look at each page, also in other sizes and colours.
 var browsers = []struct {
 	name    string
 	options browsertest.Options
@@ -45,6 +45,7 @@ var flows = []struct {
 	{"a file is chosen again", chooseFileAgain},
 }
 
+// TestFlows takes longest, and thus begins before the tests that are parallel.
 func TestFlows(t *testing.T) {
 	for _, browser := range browsers {
 		t.Run(browser.name, func(t *testing.T) {
@@ -210,6 +211,9 @@ func conditions(t *testing.T, s *site) {
 	inOrder(t, p.Text(), "Room", "Who shares your room?", "Meal", "insurance", "Are you insured?")
 	p.Fill("Who shares your room?", "Ben")
 	p.Check()
+	if s.options.NoScript {
+		p.CheckAxe() // the page has one more button
+	}
 	p.Select("Room", "Single")
 	update("1 question removed: Who shares your room?.")
 	p.In("Tours").Click("checkbox", "Harbour")
@@ -264,7 +268,6 @@ func uploadFile(t *testing.T, s *site) {
 	p.Fill("Your name", "")
 	p.press("Save")
 	p.wantStatus(422)
-	p.Check()
 	p.Fill("Your name", "Ann Other")
 	p.press("Save")
 	p.want("The changes are saved.", "return.txt")
@@ -394,8 +397,8 @@ func refusedPages(t *testing.T, s *site) {
 		p.goTo(path)
 		p.wantStatus(status)
 		p.want("Go to the list of forms")
-		p.Check()
 	}
+	p.Check()
 }
 
 // inOrder fails the test unless texts follow each other.

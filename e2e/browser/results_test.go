@@ -104,7 +104,6 @@ func results(t *testing.T, s *site) {
 	p.Fill("Search", "N2")
 	p.press("Apply")
 	p.wantRows("n2")
-	p.Check()
 	p.goTo(lunch + "/results")
 	p.Select("Filter by", "Fair price")
 	if p.site.options.NoScript {

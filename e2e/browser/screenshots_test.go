@@ -1,3 +1,5 @@
+//go:build release
+
 package browser
 
 import (
@@ -177,4 +179,22 @@ func (s *site) prepare(t *testing.T, shot shot) func(*browsertest.Page) {
 			shot.prepare(p)
 		}
 	}
+}
+
+// TestScreenshotsInMediaWiki takes pictures of a form in the wiki's page.
+func TestScreenshotsInMediaWiki(t *testing.T) {
+	t.Parallel()
+	dir := *screenshots
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	w := newLiveWiki(t, browsertest.Options{Height: 900})
+	browsertest.Screenshots(t, dir, []browsertest.Shot{{Name: "wiki", Address: w.page(), Options: w.options, Prepare: func(tab *browsertest.Page) {
+		p := &page{tab, t, w.site}
+		w.signIn(p, "Ann")
+		frame := p.InnerFrame()
+		frame.WaitText("Signed in as Ann")
+		frame.In("Will you be there?").Click("radio", "yes")
+		frame.Fill("How many people do you bring?", "2")
+	}}})
 }

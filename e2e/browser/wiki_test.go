@@ -88,40 +88,36 @@ func (w *liveWiki) signIn(p *page, user string) {
 // TestFormInMediaWiki has readers of a real MediaWiki fill in a form on its page.
 // Whoever is signed in to the wiki need not sign in again.
 func TestFormInMediaWiki(t *testing.T) {
-	for name, width := range map[string]int{"wide": 1280, "narrow": 360} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newLiveWiki(t, browsertest.Options{Width: width})
-			p := &page{browsertest.Open(t, w.page(), w.options), t, w.site}
-			frame := p.InnerFrame()
-			frame.WaitText("Open the form in a new tab")
-			p.goTo(w.form)
-			p.want("Sign in", "With your account of "+mediawikitest.Title+".")
+	t.Parallel()
+	w := newLiveWiki(t, browsertest.Options{})
+	p := &page{browsertest.Open(t, w.page(), w.options), t, w.site}
+	frame := p.InnerFrame()
+	frame.WaitText("Open the form in a new tab")
+	p.goTo(w.form)
+	p.want("Sign in", "With your account of "+mediawikitest.Title+".")
 
-			w.signIn(p, "Ann")
-			frame.WaitText("Signed in as Ann")
-			p.Wait("the form is in the place of the block", func() bool { return !strings.Contains(p.Text(), "form: party") })
-			if shown := frame.Text(); strings.Contains(shown, "Sign out") || !strings.Contains(shown, "Read by everybody who may edit this page in the wiki") {
-				t.Errorf("the frame shows: %s", shown)
-			}
-			frame.In("Will you be there?").Click("radio", "yes")
-			frame.Fill("How many people do you bring?", "2")
-			frame.Click("button", "Send")
-			frame.WaitText("See you at the lake!")
-			p.goTo(w.form + "/results")
-			p.want("My submissions")
-
-			p.Go(w.origin + "/index.php?title=Special:UserLogout")
-			p.press("Submit")
-			p.Go(w.page())
-			frame.WaitText("Open the form in a new tab") // now, or when the answer about the session no longer counts
-			w.signIn(p, "Sara")
-			frame.WaitText("Signed in as Sara")
-			p.goTo(w.form + "/results")
-			p.want("Results", "Ann")
-			p.Check()
-		})
+	w.signIn(p, "Ann")
+	frame.WaitText("Signed in as Ann")
+	p.Wait("the form is in the place of the block", func() bool { return !strings.Contains(p.Text(), "form: party") })
+	if shown := frame.Text(); strings.Contains(shown, "Sign out") || !strings.Contains(shown, "Read by everybody who may edit this page in the wiki") {
+		t.Errorf("the frame shows: %s", shown)
 	}
+	frame.In("Will you be there?").Click("radio", "yes")
+	frame.Fill("How many people do you bring?", "2")
+	frame.Click("button", "Send")
+	frame.WaitText("See you at the lake!")
+	p.goTo(w.form + "/results")
+	p.want("My submissions")
+
+	p.Go(w.origin + "/index.php?title=Special:UserLogout")
+	p.press("Submit")
+	p.Go(w.page())
+	frame.WaitText("Open the form in a new tab") // now, or when the answer about the session no longer counts
+	w.signIn(p, "Sara")
+	frame.WaitText("Signed in as Sara")
+	p.goTo(w.form + "/results")
+	p.want("Results", "Ann")
+	p.Check()
 }
 
 // TestMediaWikiWithoutForms looks at pages that show the block itself: without
@@ -142,22 +138,4 @@ func TestMediaWikiWithoutForms(t *testing.T) {
 	if browsertest.Eval[int](p.Page, `document.querySelectorAll("iframe").length`) != 0 {
 		t.Error("the preview has a form")
 	}
-}
-
-// TestScreenshotsInMediaWiki takes pictures of a form in the wiki's page.
-func TestScreenshotsInMediaWiki(t *testing.T) {
-	t.Parallel()
-	dir := *screenshots
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	w := newLiveWiki(t, browsertest.Options{Height: 900})
-	browsertest.Screenshots(t, dir, []browsertest.Shot{{Name: "wiki", Address: w.page(), Options: w.options, Prepare: func(tab *browsertest.Page) {
-		p := &page{tab, t, w.site}
-		w.signIn(p, "Ann")
-		frame := p.InnerFrame()
-		frame.WaitText("Signed in as Ann")
-		frame.In("Will you be there?").Click("radio", "yes")
-		frame.Fill("How many people do you bring?", "2")
-	}}})
 }

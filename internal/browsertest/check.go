@@ -20,8 +20,10 @@ import (
 // Check fails the test if the page, in the state that it is in, has violations
 // that axe-core finds, scrolls sideways, or has moved while it was loaded. A page in
 // a window of the usual size, with JavaScript, is also looked at in the other colours
-// and in a narrow window, by the rules that depend on those. The document that the
-// server sent goes to html-validate, which reads all of them after the tests.
+// and in a narrow window, by the rules that depend on those. Without JavaScript,
+// axe-core is left out: its runs are slow, and the elements are those of the page with
+// JavaScript. CheckAxe is for what is there without JavaScript only. The document that
+// the server sent goes to html-validate, which reads all of them after the tests.
 func (p *Page) Check() {
 	p.t.Helper()
 	// Before axe-core, which turns JavaScript on.
@@ -29,26 +31,34 @@ func (p *Page) Check() {
 		p.t.Errorf("%s: the layout has shifted by %.4f, and by %.4f while the page was read: %s",
 			p, shift.Parsed, shift.Parsing, strings.Join(shift.Moved, ", "))
 	}
-	p.checkLook()
+	if !p.options.NoScript {
+		p.CheckAxe()
+	}
+	p.checkWidth()
 	if own := p.options; own.usual() {
 		other, narrow := own, own
 		other.Dark, narrow.Width = !own.Dark, 360
 		p.emulate(other)
-		p.checkLook("color-contrast", "color-contrast-enhanced", "link-in-text-block")
+		p.CheckAxe("color-contrast", "color-contrast-enhanced", "link-in-text-block")
 		p.emulate(narrow)
-		p.checkLook("target-size", "scrollable-region-focusable")
+		p.CheckAxe("target-size", "scrollable-region-focusable")
+		p.checkWidth()
 		p.emulate(own)
 		p.shift() // waits until the page is drawn in its own size, so that the next one begins with it
 	}
 	documents.add(p.t.Name()+" "+p.Address(), p.Source())
 }
 
-// checkLook checks the page by some rules of axe-core, or by all.
-func (p *Page) checkLook(rules ...string) {
+// CheckAxe fails the test if some rules of axe-core, or all, find violations.
+func (p *Page) CheckAxe(rules ...string) {
 	p.t.Helper()
-	for _, violation := range p.Axe(rules...) {
+	for _, violation := range p.axe(rules...) {
 		p.t.Errorf("%s: axe: %s", p, violation)
 	}
+}
+
+func (p *Page) checkWidth() {
+	p.t.Helper()
 	if wide := p.Overflow(); wide > 0 {
 		p.t.Errorf("%s: it is %d pixels wider than the window", p, wide)
 	}
@@ -89,9 +99,9 @@ const axeRun = `(rules => axe.run(document, {
 	...(rules ? {runOnly: {type: "rule", values: rules}} : {rules: {"color-contrast-enhanced": {enabled: true}}})
 }).then(results => results.violations))`
 
-// Axe returns what axe-core finds: rule, explanation and elements. Without names of
+// axe returns what axe-core finds: rule, explanation and elements. Without names of
 // rules it uses all.
-func (p *Page) Axe(rules ...string) []string {
+func (p *Page) axe(rules ...string) []string {
 	p.t.Helper()
 	script, err := axeSource()
 	p.must("read axe-core", err)

@@ -28,7 +28,7 @@ import (
 // raced: what their requests and tasks share is in the packages below them.
 var (
 	raced = []string{
-		"internal/auth", "internal/events", "internal/pages", "internal/request", "internal/server", "internal/service",
+		"internal/auth", "internal/events", "internal/limit", "internal/pages", "internal/request", "internal/server", "internal/service",
 		"internal/session", "internal/store", "internal/reload", "internal/wiki",
 	}
 	sequential = []string{"internal/store/copy", "internal/store/pgtest"}
@@ -41,8 +41,8 @@ var unraced = []string{"github.com/ncruces/go-sqlite3-wasm/...", "modernc.org/..
 
 // slow are the packages that take longest, and begin first.
 var slow = []string{
-	"e2e/browser", "e2e", "internal/store/postgres", "internal/store/sqlite", "internal/service", "internal/web/embedtest", "internal/wiki", "internal/rest",
-	"internal/server", "internal/session", "internal/web", "internal/auth",
+	"e2e/browser", "e2e", "internal/store/postgres", "internal/store/sqlite", "internal/events", "internal/service",
+	"internal/web/embedtest", "internal/wiki", "internal/rest", "internal/server", "internal/session", "internal/web", "internal/auth",
 }
 
 // together is how many of the other packages one call of go test has. Each call

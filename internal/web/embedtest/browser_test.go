@@ -209,11 +209,11 @@ func TestFillInWithinAWiki(t *testing.T) {
 		if strings.Contains(p.Text(), blockText) {
 			t.Error("the block is still there")
 		}
-		accessible(t, frame)
+		frame.CheckAxe()
 		signIn(frame, "amy")
 		frame.WaitText("Comment")
 		fits(p, frame)
-		accessible(t, frame)
+		frame.CheckAxe()
 		before := frameHeight(p)
 		frame.Select("Rating", "2")
 		frame.WaitText("What went wrong?")
@@ -224,7 +224,7 @@ func TestFillInWithinAWiki(t *testing.T) {
 		frame.Click("button", "Send")
 		frame.WaitText("There is a problem")
 		fits(p, frame)
-		accessible(t, frame)
+		frame.CheckAxe()
 		frame.Fill("Comment", "Good")
 		frame.Click("button", "Send")
 		frame.WaitText("This is what was sent")
@@ -232,8 +232,8 @@ func TestFillInWithinAWiki(t *testing.T) {
 		p.Wait("the beginning of the new page is in view", func() bool {
 			return browsertest.Eval[float64](p, firstFrame+".getBoundingClientRect().top") > -1 // it is scrolled by whole pixels
 		})
-		accessible(t, frame)
-		accessible(t, p)
+		frame.CheckAxe()
+		p.CheckAxe()
 		frame.Click("button", "Sign out")
 		frame.WaitText("User name")
 		signIn(frame, "bob")
@@ -244,15 +244,6 @@ func TestFillInWithinAWiki(t *testing.T) {
 				t.Error(text)
 			}
 		}
-	}
-}
-
-// accessible checks a frame. What html-validate finds in its documents, it finds
-// where they stand by themselves.
-func accessible(t *testing.T, frame *browsertest.Page) {
-	t.Helper()
-	for _, violation := range frame.Axe() {
-		t.Errorf("%s: axe: %s", frame, violation)
 	}
 }
 
@@ -437,7 +428,7 @@ func TestWithoutTLS(t *testing.T) {
 	frame := p.Frame(w.forms)
 	frame.WaitText("is not encrypted")
 	fits(p, frame)
-	accessible(t, frame)
+	frame.CheckAxe()
 	if !frame.Has("link", "Open the form in a new tab") {
 		t.Error("there is no link")
 	}
