@@ -77,7 +77,11 @@ func (l *Limiter) acquire(ctx context.Context, key string, wait time.Duration) (
 	free := func() {
 		<-l.total
 		<-s.slots
-		l.leave(key, 1)
+		freed := 0
+		if time.Since(begun) < l.Wait { // who waits longer than that is not kept busy, but stuck
+			freed = 1
+		}
+		l.leave(key, freed)
 	}
 	return func() {
 		if rest := l.Pace - time.Since(begun); rest > 0 {

@@ -102,11 +102,25 @@ func TestLimiterStuck(t *testing.T) {
 		if _, err := l.TryAcquire(t.Context(), "a"); err == nil {
 			t.Error("a slot is free")
 		}
-		go func() { _, _ = l.Acquire(t.Context(), "a") }() // gets the slot that is freed
-		synctest.Wait()
-		time.AfterFunc(time.Second, first)
-		if _, err := l.Acquire(t.Context(), "a"); !errors.Is(err, errBusy) {
-			t.Errorf("while others get slots: %v", err)
+		for _, c := range []struct {
+			what string
+			want error
+		}{{"a slot that was held for longer than a caller waits", errStuck}, {"a slot that was held for a second", errBusy}} {
+			next := make(chan func())
+			go func() {
+				release, _ := l.Acquire(t.Context(), "a") // gets the slot that is freed
+				next <- release
+			}()
+			synctest.Wait()
+			time.AfterFunc(time.Second, first)
+			if _, err := l.Acquire(t.Context(), "a"); !errors.Is(err, c.want) {
+				t.Errorf("while another gets %s: %v", c.what, err)
+			}
+			first = <-next
+			if c.want == errStuck { // begin again with a young one
+				first()
+				first, _ = l.Acquire(t.Context(), "a")
+			}
 		}
 		second()
 		if _, err := l.TryAcquire(t.Context(), "a"); err != nil {

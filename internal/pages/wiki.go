@@ -135,12 +135,7 @@ func (w *Wiki) Page(ctx context.Context, user User, id int64) (View, error) {
 		rights, page, state = w.known(user.Wiki, id)
 	}
 	if state == unknown {
-		release, err := w.calls.Acquire(ctx, user.Name)
-		if err != nil {
-			return View{}, err
-		}
-		defer release()
-		found, err := w.look(ctx, user.Wiki, id)
+		found, err := w.look(ctx, user.Wiki, id, false)
 		if err != nil {
 			return View{}, err
 		}
@@ -189,12 +184,20 @@ type found struct {
 }
 
 // look asks the wiki for rights and version, and has the text of a new version read.
-// Concurrent callers with one session share a call.
-func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64) (found, error) {
+// Concurrent callers with one session share a call. It holds one of the user's slots as
+// long as the wiki is at work, also if the caller goes away, unless the caller holds one.
+func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64, held bool) (found, error) {
 	key := strconv.FormatUint(c.ID, 36) + "/" + strconv.FormatInt(id, 36)
 	return wiki.Coalesce(ctx, &w.looks, key, func(ctx context.Context) (found, error) {
 		if rights, page, state := w.known(c, id); state == current {
 			return found{rights, page}, nil // since another call that has just ended
+		}
+		if !held {
+			release, err := w.calls.Acquire(ctx, c.Name)
+			if err != nil {
+				return found{}, err
+			}
+			defer release()
 		}
 		asked := w.Now()
 		told, err := w.Wiki.Pages(ctx, c, id)
@@ -253,7 +256,7 @@ func (w *Wiki) awaitCheck(ctx context.Context, c wiki.Caller, id int64) {
 			return nil, err // the caller asks for much: others check the version
 		}
 		defer release()
-		_, err = w.look(context.WithoutCancel(ctx), c, id)
+		_, err = w.look(context.WithoutCancel(ctx), c, id, true)
 		if err != nil && !errors.Is(err, wiki.ErrRefused) { // that is about this caller
 			w.postponeChecks()
 		}

@@ -71,29 +71,38 @@ func TestWikiCallsOfOneUser(t *testing.T) {
 	})
 }
 
-// slow is a wiki that takes a second for each call.
-type slow struct{ *wikitest.Fake }
+// slow is a wiki that takes a second for each call, also if the caller goes away.
+type slow struct {
+	*wikitest.Fake
+	atWork, most *atomic.Int64 // calls
+}
 
 func (s slow) Pages(ctx context.Context, c wiki.Caller, ids ...int64) (map[int64]wiki.Page, error) {
+	s.most.Store(max(s.most.Load(), s.atWork.Add(1)))
+	defer s.atWork.Add(-1)
 	time.Sleep(time.Second)
 	return s.Fake.Pages(ctx, c, ids...)
 }
 
-// Who asks a wiki that answers for too much is told so. Lists count, and calls of those who
-// have gone away do not.
+// Who asks a wiki that answers for too much is told so. Lists count, and so do calls whose
+// callers have gone away, while the wiki is at work.
 func TestWikiTooManyCallsOfOneUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &live{T: t, fake: newFake()}
-		l.Wiki = newWiki(slow{l.fake}, 30*time.Second, time.Now)
-		ctx, leave := context.WithCancel(t.Context())
+		var atWork, most atomic.Int64
+		l.Wiki = newWiki(slow{l.fake, &atWork, &most}, 30*time.Second, time.Now)
 		var all sync.WaitGroup
 		eve := caller("eve")
 		for i := range 400 {
+			ctx, leave := context.WithCancel(t.Context())
 			all.Go(func() { _, _ = l.Page(ctx, eve, int64(5000+i)) })
+			synctest.Wait()
+			leave()
 		}
-		synctest.Wait()
-		leave()
 		all.Wait()
+		if n := most.Load(); n != 4 {
+			t.Errorf("the wiki works on %d calls at a time of one user who goes away, want 4", n)
+		}
 		var answered, refused atomic.Int64
 		l.asks(&all, eve, 400, func(err error) {
 			switch {
