@@ -14,7 +14,7 @@ type dumper struct{ strings.Builder }
 // add writes a text if it is to be shown.
 func (d *dumper) add(shown bool, format string, args ...any) {
 	if shown {
-		fmt.Fprintf(d, format, args...)
+		_, _ = fmt.Fprintf(d, format, args...)
 	}
 }
 
