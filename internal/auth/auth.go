@@ -161,16 +161,8 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 		return acct.identity, nil
 	}
 
-	err := d.check(ctx, &attempt{
-		user:     user,
-		password: password,
-		from:     from,
-		mac:      mac,
-		account:  acct,
-		topCost:  current.dummy.cost,
-		usable:   known && usablePassword(password),
-	})
-	if err != nil {
+	usable := known && usablePassword(password)
+	if err := d.check(ctx, user, password, from, mac, acct, usable, current.dummy.cost); err != nil {
 		return Identity{}, err
 	}
 	latest, err := d.Refresh(acct.identity) // the user may have been changed or removed while the attempt waited
@@ -228,58 +220,47 @@ func usablePassword(password string) bool {
 	return password != "" && len(password) <= maxPasswordLen && !strings.Contains(password, "\x00")
 }
 
-// attempt is a credential that is not in the cache, or not for this host.
-type attempt struct {
-	user, password string
-	from           netip.Addr
-
-	mac     mac
-	account account
-	topCost int  // the work that a failure takes
-	usable  bool // false: fails whatever the result of bcrypt
-}
-
-// check coalesces concurrent attempts of one host with one credential: one of them
-// leads, the others wait for its answer. Only the leader pays with a token of the
-// throttle, because together they try one password only. Attempts of other hosts are
-// not coalesced with them: each host has to pass the throttle on its own.
-func (d *Directory) check(ctx context.Context, a *attempt) error {
-	key := string(a.mac[:]) + a.from.String()
-	_, err := wiki.Coalesce(ctx, &d.flights, key, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, d.lead(ctx, a)
+// check verifies a credential that is not in the cache, or not for this host, unless another
+// attempt has done so in the meantime. If it is not usable, it fails whatever bcrypt says.
+//
+// It coalesces concurrent attempts of one host with one credential: one of them leads, the
+// others wait for its answer. Only the leader pays with a token of the throttle, because
+// together they try one password only. Attempts of other hosts are not coalesced with them:
+// each host has to pass the throttle on its own.
+func (d *Directory) check(
+	ctx context.Context, user, password string, from netip.Addr, mac mac, acct account, usable bool, topCost int,
+) error {
+	key := string(mac[:]) + from.String()
+	_, err := wiki.Coalesce(ctx, &d.flights, key, func(ctx context.Context) (none struct{}, err error) {
+		if d.verified.hasFrom(mac, from) {
+			return none, nil
+		}
+		return none, d.pass(ctx, mac, from, user, func() error {
+			if d.verified.has(mac) {
+				return nil
+			}
+			if !d.matches(acct, password, usable, topCost) {
+				return ErrBadCredentials
+			}
+			d.verified.add(mac)
+			return nil
+		})
 	})
 	return err
-}
-
-// lead does the slow comparison, unless another attempt has done it in the meantime.
-func (d *Directory) lead(ctx context.Context, a *attempt) error {
-	if d.verified.hasFrom(a.mac, a.from) {
-		return nil
-	}
-	return d.pass(ctx, a.mac, a.from, a.user, func() error {
-		if d.verified.has(a.mac) {
-			return nil
-		}
-		if !d.matches(a) {
-			return ErrBadCredentials
-		}
-		d.verified.add(a.mac)
-		return nil
-	})
 }
 
 // matches takes the same time for every failure. An unknown user comes with
 // the dummy account, which has the highest cost in the file. A known user
 // whose hash is cheaper gets the rest of that work afterwards: bcrypt takes
 // 2^cost rounds, and 2^c + (2^c + 2^(c+1) + … + 2^(top-1)) = 2^top.
-func (d *Directory) matches(a *attempt) bool {
-	password := []byte(a.password[:min(len(a.password), maxPasswordLen)])
-	if d.compare([]byte(a.account.hash), password) == nil && a.usable {
+func (d *Directory) matches(acct account, password string, usable bool, topCost int) bool {
+	text := []byte(password[:min(len(password), maxPasswordLen)])
+	if d.compare([]byte(acct.hash), text) == nil && usable {
 		return true
 	}
-	for cost := a.account.cost; cost < a.topCost; cost++ {
+	for cost := acct.cost; cost < topCost; cost++ {
 		// Only the time matters: no password matches the dummy.
-		_ = d.compare([]byte(dummyHash(cost)), password)
+		_ = d.compare([]byte(dummyHash(cost)), text)
 	}
 	return false
 }
