@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,46 +22,55 @@ func many(n int) string {
 }
 
 func TestProxyNamesTheUser(t *testing.T) {
-	for _, test := range []struct {
-		name         string
-		user, groups []string // lines of the headers
-		want         string   // "" for nobody
-		wantGroups   []string
-		logged       string // a part of the reason
-	}{
-		{"a user", []string{"alice"}, nil, "alice", nil, ""},
-		{"an address", []string{"alice@example.org"}, []string{""}, "alice@example.org", nil, ""},
-		{"a name that files can have", []string{"CN=Älice Smith,O=x"}, nil, "CN=Älice Smith,O=x", nil, ""},
-		{"groups", []string{"alice"}, []string{"staff, hr,,\thr ,Sales Team"}, "alice", []string{"Sales Team", "hr", "staff"}, ""},
-		{"most groups", []string{"alice"}, []string{many(maxGroups)}, "alice", nil, ""},
-
-		{"no header", nil, []string{"hr"}, "", nil, ""},
-		{"an empty one", []string{""}, []string{"hr"}, "", nil, ""},
-		{"two", []string{"alice", "alice"}, nil, "", nil, "several headers X-User"},
-		{"two, one of them empty", []string{"", "alice"}, nil, "", nil, "several headers X-User"},
-		{"a colon", []string{"secret:er"}, nil, "", nil, "user name contains"},
-		{"a control character", []string{"secret\u0085"}, nil, "", nil, "control character"},
-		{"no UTF-8", []string{"secret\xff"}, nil, "", nil, "UTF-8"},
-		{"too long", []string{strings.Repeat("s", maxUserName+1)}, nil, "", nil, "longer than 255"},
-		{"two lists of groups", []string{"secret"}, []string{"hr", "staff"}, "", nil, "X-Groups: there are several"},
-		{"too many groups", []string{"secret"}, []string{many(maxGroups + 1)}, "", nil, "more than 1000 groups"},
-		{"a long group", []string{"secret"}, []string{strings.Repeat("g", maxGroupName+1)}, "", nil, "longer than 255"},
-		{"a control character in a group", []string{"secret"}, []string{"hr,a\u0085"}, "", nil, "control character"},
-		{"no UTF-8 in a group", []string{"secret"}, []string{"hr,\xff"}, "", nil, "UTF-8"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	words := strings.NewReplacer("MOST", many(maxGroups), "MANY", many(maxGroups+1), "LONG", strings.Repeat("s", maxUserName+1))
+	// What it is, the lines of both headers as JSON, name and groups, or a part of the reason in the log.
+	for line := range strings.Lines(`a user | ["alice"] | null | alice
+an address | ["alice@example.org"] | [""] | alice@example.org
+a name that files can have | ["CN=Älice Smith,O=x"] | null | CN=Älice Smith,O=x
+groups | ["alice"] | ["staff, hr,,\thr ,Sales Team"] | alice | Sales Team,hr,staff
+most groups | ["alice"] | ["MOST"] | alice
+no header | null | ["hr"] |
+an empty one | [""] | ["hr"] |
+two | ["alice", "alice"] | null | | several headers X-User
+two, one of them empty | ["", "alice"] | null | | several headers X-User
+a colon | ["secret:er"] | null | | user name contains
+a control character | ["secret\u0085"] | null | | control character
+no UTF-8 | ["secretBYTE"] | null | | UTF-8
+too long | ["LONG"] | null | | longer than 255
+two lists of groups | ["secret"] | ["hr", "staff"] | | X-Groups: there are several
+too many groups | ["secret"] | ["MANY"] | | more than 1000 groups
+a long group | ["secret"] | ["LONG"] | | longer than 255
+a control character in a group | ["secret"] | ["hr,a\u0085"] | | control character
+no UTF-8 in a group | ["secret"] | ["hr,BYTE"] | | UTF-8
+`) {
+		columns := append(strings.Split(strings.TrimSpace(line), " |"), "")
+		t.Run(columns[0], func(t *testing.T) {
+			header := http.Header{}
+			for i, name := range []string{"X-User", "X-Groups"} {
+				var values []string
+				if err := json.Unmarshal([]byte(words.Replace(columns[i+1])), &values); err != nil {
+					t.Fatal(err)
+				}
+				for _, value := range values {
+					header[name] = append(header[name], strings.ReplaceAll(value, "BYTE", "\xff"))
+				}
+			}
+			want, more := strings.TrimSpace(columns[3]), strings.TrimSpace(columns[4])
 			var log bytes.Buffer
 			p := NewProxy("x-user", "x-groups", slog.New(slog.NewTextHandler(&log, nil)))
 			r := httptest.NewRequest("GET", "/", nil)
-			r.Header = http.Header{"X-User": test.user, "X-Groups": test.groups}
+			r.Header = header
 			id, err := p.Identify(r)
-			if id.Name != test.want || (err == nil) != (test.want != "") || err != nil && err != ErrNobody { //nolint:errorlint // that one alone
+			if id.Name != want || (err == nil) != (want != "") || err != nil && err != ErrNobody { //nolint:errorlint // that one alone
 				t.Fatalf("%q, %v", id.Name, err)
 			}
-			if test.wantGroups != nil && !slices.Equal(id.Groups, test.wantGroups) {
+			logged := ""
+			if want == "" {
+				logged = more
+			} else if more != "" && strings.Join(id.Groups, ",") != more {
 				t.Errorf("groups %q", id.Groups)
 			}
-			if !strings.Contains(log.String(), test.logged) || (test.logged == "") != (log.Len() == 0) || strings.Contains(log.String(), "secret") {
+			if !strings.Contains(log.String(), logged) || (logged == "") != (log.Len() == 0) || strings.Contains(log.String(), "secret") {
 				t.Errorf("log: %s", &log)
 			}
 			if again, err := p.Refresh(id); err != nil || again.Name != id.Name || !slices.Equal(again.Groups, id.Groups) {

@@ -71,96 +71,114 @@ func TestLoadNoHooks(t *testing.T) {
 }
 
 func TestLoadHooksRefuses(t *testing.T) {
-	const (
-		list    = `write "hooks:" and a list of at most 100 hooks, and no other key`
-		noYAML  = `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`
-		needs   = "a hook needs name, url, and either secret or secretFile"
-		name    = "name: use letters, digits, - and _, at most 64 of them, and not mail"
-		address = "url: write an address such as https://example.org/path, with http or https"
-		secret  = "secret: write the base64 of 24 to 64 bytes, with or without whsec_"
-		pages   = "pages: write the numbers of pages, such as [101]"
-		items   = ": write it once, with 1 to 1000 values, or leave it out"
-		unknown = "there is no such key: use name, url, secret, secretFile, pages, forms, events, body and allowPrivate"
-		types   = "events: use submission.created, submission.updated, submission.deleted"
-	)
-	hook := "hooks:\n- name: crm\n  url: https://leak.example/\n  secret: " + testSecret + "\n"
-	for _, test := range []struct{ name, text, want string }{
-		{"empty", "", "1: " + noYAML},
-		{"comment only", "# no hooks\n", "1: " + noYAML},
-		{"null", "~\n", "1: " + list},
-		{"no YAML", "hooks:\n- name: [crm\n", "3: " + noYAML},
-		{"second document", hook + "---\n" + hook, "1: " + noYAML},
-		{"deep nesting", "hooks:\n- " + strings.Repeat("[", 20) + strings.Repeat("]", 20), "2: " + noYAML},
-		{"unknown anchor", "hooks:\n- name: *leak\n", "2: " + noYAML},
-		{"text", "hooks", "1: " + list},
-		{"list", "- name: crm\n", "1: " + list},
-		{"list of two", "- hooks\n- []\n", "1: " + list},
-		{"other key", "# hooks\nhook: []\n", "2: " + list},
-		{"two keys", hook + "more: 1\n", "1: " + list},
-		{"no list", "hooks: {name: crm}\n", "1: " + list},
-		{"nothing", "hooks:\n", "1: " + list},
-		{"101 hooks", "hooks: [" + strings.Repeat("{},", 101) + "]\n", "1: " + list},
-		{"not a mapping", "hooks:\n- crm\n", "2: " + needs},
-		{"unknown key", hook + "  urls: https://leak.example/\n", "5: urls: " + unknown},
-		{"secret as a key", hook + "  ? whsec_leak\n  : a\n", "5: " + unknown},
-		{"long secret as a key", hook + "  leakleakleakleakleakleakleakleak: a\n", "5: " + unknown},
-		{"key in another case", hook + "  Pages: [1]\n", "5: Pages: " + unknown},
-		{"merge key", "hooks:\n- &a {name: a}\n- <<: *a\n", "2: " + needs},
-		{"alias", "hooks:\n- name: &leak crm\n  url: *leak\n", "3: " + address},
-		{"alias as a form", hook + "  forms: [&leak a, *leak]\n", "5: forms: write the ids of forms, such as [feedback]"},
-		{"duplicate key", hook + "  url: https://leak.example/\n", "5: url" + items},
-		{"duplicate name", hook + strings.TrimPrefix(hook, "hooks:\n"), "5: name: the hook on line 2 has the same one: use another"},
-		{"no name", strings.Replace(hook, "name: crm", "body: ids", 1), "2: " + needs},
-		{"no url", strings.Replace(hook, "url: https://leak.example/", "body: ids", 1), "2: " + needs},
-		{"no secret", strings.Replace(hook, "secret: "+testSecret, "body: ids", 1), "2: " + needs},
-		{"both secrets", hook + "  secretFile: good\n", "2: " + needs},
-		{"empty name", strings.Replace(hook, "crm", "", 1), "2: " + name},
-		{"name with a space", strings.Replace(hook, "crm", "a b", 1), "2: " + name},
-		{"long name", strings.Replace(hook, "crm", strings.Repeat("x", 65), 1), "2: " + name},
-		{"reserved name", strings.Replace(hook, "crm", "mail", 1), "2: " + name},
-		{"list as a name", strings.Replace(hook, "crm", "[crm]", 1), "2: " + name},
-		{"other scheme", strings.Replace(hook, "https://", "ftp://", 1), "3: " + address},
-		{"no scheme", strings.Replace(hook, "https://", "", 1), "3: " + address},
-		{"no host", strings.Replace(hook, "leak.example", ":80", 1), "3: " + address},
-		{"bad port", strings.Replace(hook, "leak.example", "leak.example:65536", 1), "3: " + address},
-		{"bad escape", strings.Replace(hook, "leak.example/", "leak.example/%zz", 1), "3: " + address},
-		{"control character", strings.Replace(hook, "https://leak.example/", `"https://leak.example/\n"`, 1), "3: " + address},
-		{"short secret", strings.Replace(hook, testSecret, secretOf(23), 1), "4: " + secret},
-		{"long secret", strings.Replace(hook, testSecret, secretOf(65), 1), "4: " + secret},
-		{"not base64", strings.Replace(hook, testSecret, "leak-"+testSecret, 1), "4: " + secret},
-		{"missing file", strings.Replace(hook, "secret: "+testSecret, "secretFile: missing", 1), "4: secretFile: open DIR/missing: no such file or directory"},
-		{"secret for its file", strings.Replace(hook, "secret:", "secretFile:", 1), "4: secretFile: write the path of a file, or use secret: this is a secret itself"},
-		{"broken secret for its file", strings.Replace(hook, "secret: "+testSecret, "secretFile: whsec_abc", 1), "4: secretFile: write the path of a file, or use secret: this is a secret itself"},
-		{"empty file name", strings.Replace(hook, "secret: "+testSecret, "secretFile:", 1), "4: secretFile: DIR is not a regular file"},
-		{"bad file", strings.Replace(hook, "secret: "+testSecret, "secretFile: bad", 1), "4: secretFile: the file must have the base64 of 24 to 64 bytes, with or without whsec_"},
-		{"large file", strings.Replace(hook, "secret: "+testSecret, "secretFile: large", 1), "4: secretFile: DIR/large is larger than 1048576 bytes"},
-		{"page that is no number", hook + "  pages: [1, leak]\n", "5: " + pages},
-		{"page 0", hook + "  pages:\n  - 1\n  - 0\n", "7: " + pages},
-		{"no pages", hook + "  pages:\n", "5: " + pages},
-		{"empty pages", hook + "  pages: []\n", "5: pages" + items},
-		{"many pages", hook + "  pages: [" + strings.Repeat("1,", 1001) + "]\n", "5: pages" + items},
-		{"empty forms", hook + "  forms: []\n", "5: forms" + items},
-		{"empty form", hook + "  forms: ['']\n", "5: forms: write the ids of forms, such as [feedback]"},
-		{"empty events", hook + "  events: []\n", "5: events" + items},
-		{"unknown event", hook + "  events: [submission.created, leak]\n", "5: " + types},
-		{"nested list", hook + "  events: [[submission.created]]\n", "5: " + types},
-		{"unknown body", hook + "  body: all\n", "5: body: use ids or submission"},
-		{"allowPrivate", hook + "  allowPrivate: yes\n", "5: allowPrivate: use true or false"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			file := writeHooks(t, test.text)
+	const hook = "hooks:\n- name: crm\n  url: https://leak.example/\n  secret: " + testSecret + "\n"
+	words := map[string]string{
+		"hook": hook, "secret": testSecret, "short": secretOf(23), "long": secretOf(65), "x65": strings.Repeat("x", 65),
+		"nested": strings.Repeat("[", 20) + strings.Repeat("]", 20), "hooks101": strings.Repeat("{},", 101), "pages1001": strings.Repeat("1,", 1001),
+		"NOLIST":  `write "hooks:" and a list of at most 100 hooks, and no other key`,
+		"NOYAML":  `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`,
+		"NEEDS":   "a hook needs name, url, and either secret or secretFile",
+		"NAME":    "name: use letters, digits, - and _, at most 64 of them, and not mail",
+		"URL":     "url: write an address such as https://example.org/path, with http or https",
+		"SECRET":  "secret: write the base64 of 24 to 64 bytes, with or without whsec_",
+		"PATH":    "secretFile: write the path of a file, or use secret: this is a secret itself",
+		"PAGES":   "pages: write the numbers of pages, such as [101]",
+		"FORMS":   "forms: write the ids of forms, such as [feedback]",
+		"ONCE":    "write it once, with 1 to 1000 values, or leave it out",
+		"NOKEY":   "there is no such key: use name, url, secret, secretFile, pages, forms, events, body and allowPrivate",
+		"EVENTS":  "events: use submission.created, submission.updated, submission.deleted",
+		"CONTENT": "secretFile: the file must have the base64 of 24 to 64 bytes, with or without whsec_",
+	}
+	expand := func(text string) string {
+		return os.Expand(strings.ReplaceAll(text, `\n`, "\n"), func(word string) string { return words[word] })
+	}
+	for line := range strings.Lines(refusedHooks) {
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), " | ")
+		t.Run(columns[0], func(t *testing.T) {
+			text, isWhole := strings.CutPrefix(expand(columns[1]), "=")
+			if more, isMore := strings.CutPrefix(text, "+"); isMore {
+				text = hook + more
+			} else if old, changed, ok := strings.Cut(text, " -> "); ok && !isWhole {
+				text = strings.Replace(hook, old, changed, 1)
+			}
+			file := writeHooks(t, text)
 			dir := filepath.Dir(file)
 			testkit.WriteFile(t, filepath.Join(dir, "good"), testSecret)
 			testkit.WriteFile(t, filepath.Join(dir, "bad"), "leak")
 			testkit.WriteFile(t, filepath.Join(dir, "large"), strings.Repeat("leak", 1<<18+1))
 			hooks, err := LoadHooks(file)
-			want := file + ":" + strings.ReplaceAll(test.want, "DIR", dir)
+			want := file + ":" + strings.ReplaceAll(expand(columns[2]), "DIR", dir)
 			if err == nil || err.Error() != want || hooks != nil {
 				t.Errorf("got %v, %v\nwant %s", hooks, err, want)
 			}
 		})
 	}
 }
+
+// refusedHooks are files: "=" and all of the file, "+" and what is added to a good one, or what
+// is replaced in that; and the error.
+const refusedHooks = `empty | = | 1: $NOYAML
+comment only | =# no hooks\n | 1: $NOYAML
+null | =~\n | 1: $NOLIST
+no YAML | =hooks:\n- name: [crm\n | 3: $NOYAML
+second document | +---\n$hook | 1: $NOYAML
+deep nesting | =hooks:\n- $nested | 2: $NOYAML
+unknown anchor | =hooks:\n- name: *leak\n | 2: $NOYAML
+text | =hooks | 1: $NOLIST
+list | =- name: crm\n | 1: $NOLIST
+list of two | =- hooks\n- []\n | 1: $NOLIST
+other key | =# hooks\nhook: []\n | 2: $NOLIST
+two keys | +more: 1\n | 1: $NOLIST
+no list | =hooks: {name: crm}\n | 1: $NOLIST
+nothing | =hooks:\n | 1: $NOLIST
+101 hooks | =hooks: [$hooks101]\n | 1: $NOLIST
+not a mapping | =hooks:\n- crm\n | 2: $NEEDS
+unknown key | +  urls: https://leak.example/\n | 5: urls: $NOKEY
+secret as a key | +  ? whsec_leak\n  : a\n | 5: $NOKEY
+long secret as a key | +  leakleakleakleakleakleakleakleak: a\n | 5: $NOKEY
+key in another case | +  Pages: [1]\n | 5: Pages: $NOKEY
+merge key | =hooks:\n- &a {name: a}\n- <<: *a\n | 2: $NEEDS
+alias | =hooks:\n- name: &leak crm\n  url: *leak\n | 3: $URL
+alias as a form | +  forms: [&leak a, *leak]\n | 5: $FORMS
+duplicate key | +  url: https://leak.example/\n | 5: url: $ONCE
+duplicate name | +- name: crm\n  url: https://leak.example/\n  secret: $secret\n | 5: name: the hook on line 2 has the same one: use another
+no name | name: crm -> body: ids | 2: $NEEDS
+no url | url: https://leak.example/ -> body: ids | 2: $NEEDS
+no secret | secret: $secret -> body: ids | 2: $NEEDS
+both secrets | +  secretFile: good\n | 2: $NEEDS
+empty name | crm ->  | 2: $NAME
+name with a space | crm -> a b | 2: $NAME
+long name | crm -> $x65 | 2: $NAME
+reserved name | crm -> mail | 2: $NAME
+list as a name | crm -> [crm] | 2: $NAME
+other scheme | https:// -> ftp:// | 3: $URL
+no scheme | https:// ->  | 3: $URL
+no host | leak.example -> :80 | 3: $URL
+bad port | leak.example -> leak.example:65536 | 3: $URL
+bad escape | leak.example/ -> leak.example/%zz | 3: $URL
+control character | https://leak.example/ -> "https://leak.example/\x0a" | 3: $URL
+short secret | $secret -> $short | 4: $SECRET
+long secret | $secret -> $long | 4: $SECRET
+not base64 | $secret -> leak-$secret | 4: $SECRET
+missing file | secret: $secret -> secretFile: missing | 4: secretFile: open DIR/missing: no such file or directory
+secret for its file | secret: -> secretFile: | 4: $PATH
+broken secret for its file | secret: $secret -> secretFile: whsec_abc | 4: $PATH
+empty file name | secret: $secret -> secretFile: | 4: secretFile: DIR is not a regular file
+bad file | secret: $secret -> secretFile: bad | 4: $CONTENT
+large file | secret: $secret -> secretFile: large | 4: secretFile: DIR/large is larger than 1048576 bytes
+page that is no number | +  pages: [1, leak]\n | 5: $PAGES
+page 0 | +  pages:\n  - 1\n  - 0\n | 7: $PAGES
+no pages | +  pages:\n | 5: $PAGES
+empty pages | +  pages: []\n | 5: pages: $ONCE
+many pages | +  pages: [$pages1001]\n | 5: pages: $ONCE
+empty forms | +  forms: []\n | 5: forms: $ONCE
+empty form | +  forms: ['']\n | 5: $FORMS
+empty events | +  events: []\n | 5: events: $ONCE
+unknown event | +  events: [submission.created, leak]\n | 5: $EVENTS
+nested list | +  events: [[submission.created]]\n | 5: $EVENTS
+unknown body | +  body: all\n | 5: body: use ids or submission
+allowPrivate | +  allowPrivate: yes\n | 5: allowPrivate: use true or false
+`
 
 func TestLoadHooksLimits(t *testing.T) {
 	one := func(i int) string {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,87 +68,51 @@ func TestMediaWikiBotSends(t *testing.T) {
 }
 
 func TestMediaWikiLoginAnswers(t *testing.T) {
-	const ( // what is sent
-		neither = 0
-		posted  = 1
-	)
-	refused, advice, odd := "refused", "advice", "unavailable"
-	for name, tt := range map[string]struct {
-		user, password string
-		answers        map[string]string
-		want           string
-		sent           int
-	}{
-		"no name":     {password: "p", want: refused, sent: neither},
-		"no password": {user: "ann", want: refused, sent: neither},
-		"wrong":       {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"wrongpassword","params":[]}}}`}, want: refused, sent: posted},
-		"bad name":    {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"authmanager-authn-no-primary","params":[]}}}`}, want: refused, sent: posted},
-		"throttled":   {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":299}]}}}`}, want: "4m59s", sent: posted},
-		"throttled for two days": {
-			answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":172800}]}}}`}, want: "5m0s", sent: posted,
-		},
-		"throttled for no time": {
-			answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":0}]}}}`}, want: "1s", sent: posted,
-		},
-		"throttled, it does not say how long": {
-			answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[]}}}`}, want: "5m0s", sent: posted,
-		},
-		"two factors": {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"UI","message":{"key":"x","params":[]},"requests":[]}}`}, want: advice, sent: posted},
-		"elsewhere":   {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"REDIRECT","redirecttarget":"https://sso.example"}}`}, want: advice, sent: posted},
-		"no password field": {
-			answers: map[string]string{"tokens": `{"batchcomplete":true,"query":{"tokens":{"logintoken":"t"},"authmanagerinfo":{"requests":[{"id":"SSO","fields":{"sso":{"type":"button"}}}]}}}`},
-			want:    advice, sent: neither,
-		},
-		"CAPTCHA": {
-			answers: map[string]string{"tokens": strings.Replace(fakeToken, `"requests":[`, `"requests":[{"id":"CaptchaAuthenticationRequest","fields":{"captchaWord":{"type":"string"}}},`, 1)},
-			want:    "captcha 15s", sent: neither,
-		},
-		"read-only": {answers: map[string]string{"clientlogin": `{"errors":[{"code":"readonly"}]}`}, want: odd, sent: posted},
-		"no token":  {answers: map[string]string{"tokens": `{"batchcomplete":true,"query":{}}`}, want: odd, sent: neither},
-		"no status": {answers: map[string]string{"clientlogin": `{}`}, want: odd, sent: posted},
-		"no user":   {answers: map[string]string{"clientlogin": `{"clientlogin":{"status":"PASS"}}`}, want: odd, sent: posted},
-		"bot":       {user: "ann_lee@forms", answers: map[string]string{"login": `{"login":{"result":"Success","lgusername":"Ann lee"}}`}, want: "Ann lee", sent: posted},
-		"bot that is an account": {
-			user: "ann@forms", answers: map[string]string{"login": `{"login":{"result":"Success","lgusername":"Ann@forms"}}`}, want: refused, sent: posted,
-		},
-		"bot, CAPTCHA for people": {
-			user: "ann@forms", answers: map[string]string{
-				"tokens": strings.Replace(fakeToken, `"requests":[`, `"requests":[{"id":"CaptchaAuthenticationRequest"},`, 1),
-				"login":  `{"login":{"result":"Success","lgusername":"Ann"}}`,
-			}, want: "Ann", sent: posted,
-		},
-		"bot, wrong": {
-			user: "ann@forms", answers: map[string]string{"login": `{"login":{"result":"Failed","reason":{"code":"wrongpassword","key":"wrongpassword","params":[]}}}`}, want: refused, sent: posted,
-		},
-		"bot, throttled": {
-			user: "ann@forms", answers: map[string]string{"login": `{"login":{"result":"Failed","reason":{"key":"login-throttled","params":[{"duration":300}]}}}`}, want: "5m0s", sent: posted,
-		},
-		"bot, session lost": {
-			user: "ann@forms", answers: map[string]string{"login": `{"login":{"result":"Failed","reason":{"code":"sessionlost","key":"authpage-cannot-login-continue","params":[]}}}`}, want: odd, sent: posted,
-		},
-		"bot, wrong token": {user: "ann@forms", answers: map[string]string{"login": `{"login":{"result":"WrongToken"}}`}, want: odd, sent: posted},
-		"bot, aborted": {
-			user: "ann@forms", answers: map[string]string{"login": `{"login":{"result":"Aborted","reason":{"key":"api-login-fail-aborted","params":[]}}}`}, want: advice, sent: posted,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	captcha := strings.Replace(fakeToken, `"requests":[`, `"requests":[{"id":"CaptchaAuthenticationRequest","fields":{"captchaWord":{"type":"string"}}},`, 1)
+	// What it is, who signs in (ann by default), the outcome, how often the password is sent, and answers of the wiki.
+	for line := range strings.Lines(`no name | :p | refused | 0
+no password | ann: | refused | 0
+wrong | | refused | 1 | clientlogin {"clientlogin":{"status":"FAIL","message":{"key":"wrongpassword","params":[]}}}
+bad name | | refused | 1 | clientlogin {"clientlogin":{"status":"FAIL","message":{"key":"authmanager-authn-no-primary","params":[]}}}
+throttled | | 4m59s | 1 | clientlogin {"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":299}]}}}
+throttled for two days | | 5m0s | 1 | clientlogin {"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":172800}]}}}
+throttled for no time | | 1s | 1 | clientlogin {"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[{"duration":0}]}}}
+throttled, it does not say how long | | 5m0s | 1 | clientlogin {"clientlogin":{"status":"FAIL","message":{"key":"login-throttled","params":[]}}}
+two factors | | advice | 1 | clientlogin {"clientlogin":{"status":"UI","message":{"key":"x","params":[]},"requests":[]}}
+elsewhere | | advice | 1 | clientlogin {"clientlogin":{"status":"REDIRECT","redirecttarget":"https://sso.example"}}
+no password field | | advice | 0 | tokens {"batchcomplete":true,"query":{"tokens":{"logintoken":"t"},"authmanagerinfo":{"requests":[{"id":"SSO","fields":{"sso":{"type":"button"}}}]}}}
+CAPTCHA | | captcha 15s | 0 | tokens CAPTCHA
+read-only | | unavailable | 1 | clientlogin {"errors":[{"code":"readonly"}]}
+no token | | unavailable | 0 | tokens {"batchcomplete":true,"query":{}}
+no status | | unavailable | 1 | clientlogin {}
+no user | | unavailable | 1 | clientlogin {"clientlogin":{"status":"PASS"}}
+bot | ann_lee@forms:secret | Ann lee | 1 | login {"login":{"result":"Success","lgusername":"Ann lee"}}
+bot that is an account | ann@forms:secret | refused | 1 | login {"login":{"result":"Success","lgusername":"Ann@forms"}}
+bot, CAPTCHA for people | ann@forms:secret | Ann | 1 | tokens CAPTCHA | login {"login":{"result":"Success","lgusername":"Ann"}}
+bot, wrong | ann@forms:secret | refused | 1 | login {"login":{"result":"Failed","reason":{"code":"wrongpassword","key":"wrongpassword","params":[]}}}
+bot, throttled | ann@forms:secret | 5m0s | 1 | login {"login":{"result":"Failed","reason":{"key":"login-throttled","params":[{"duration":300}]}}}
+bot, session lost | ann@forms:secret | unavailable | 1 | login {"login":{"result":"Failed","reason":{"code":"sessionlost","key":"authpage-cannot-login-continue","params":[]}}}
+bot, wrong token | ann@forms:secret | unavailable | 1 | login {"login":{"result":"WrongToken"}}
+bot, aborted | ann@forms:secret | advice | 1 | login {"login":{"result":"Aborted","reason":{"key":"api-login-fail-aborted","params":[]}}}
+`) {
+		columns := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), "| |", "|  |"), " | ")
+		t.Run(columns[0], func(t *testing.T) {
 			t.Parallel()
 			f := newFake(t, Options{})
-			for kind, text := range tt.answers {
-				f.answer(kind, says(text))
+			for _, text := range columns[4:] {
+				kind, answer, _ := strings.Cut(text, " ")
+				f.answer(kind, says(strings.Replace(answer, "CAPTCHA", captcha, 1)))
 			}
-			c := Credential{User: tt.user, Password: tt.password}
-			if tt.user == "" && tt.password == "" {
-				c = annsPassword
-			} else if tt.user != "" && name != "no password" {
-				c.Password = "secret"
+			c := annsPassword
+			if user, password, ok := strings.Cut(columns[1], ":"); ok {
+				c = Credential{User: user, Password: password}
 			}
 			s, err := f.Login(t.Context(), c, "")
-			if got := outcome(s, err); got != tt.want {
-				t.Errorf("got %s (%v), want %s", got, err, tt.want)
+			if got := outcome(s, err); got != columns[2] {
+				t.Errorf("got %s (%v), want %s", got, err, columns[2])
 			}
-			if got := f.count("login") + f.count("clientlogin"); got != tt.sent {
-				t.Errorf("the password was sent %d times, want %d", got, tt.sent)
+			if got := strconv.Itoa(f.count("login") + f.count("clientlogin")); got != columns[3] {
+				t.Errorf("the password was sent %s times, want %s", got, columns[3])
 			}
 		})
 	}
