@@ -69,7 +69,8 @@ func (c *config) flags() []cli.Flag {
 		textFlag("tls-cert", &c.server.TLSCert, "certificate chain (PEM); read again when it changes"),
 		textFlag("tls-key", &c.server.TLSKey, "private key of the certificate (PEM)"),
 		listFlag("trusted-proxies", &c.trustedProxies, "addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted"),
-		valueFlag("timezone", &c.timezone, "UTC", "zone in which days begin: those of opens, closes, today, filters and summaries by day; "+
+		valueFlag("timezone", &c.timezone, "UTC", "zone in which days begin: those of opens, closes, today, filters, summaries by day, "+
+			"and the times of exports from pages; "+
 			"a name such as Europe/Berlin, the same for all servers on one database"),
 		&cli.Int64Flag{
 			Name: "max-body", Destination: &c.maxBody, Value: request.DefaultMaxBody, Sources: env("max-body"),

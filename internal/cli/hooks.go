@@ -217,7 +217,8 @@ func (f *hookFlags) testMail(ctx context.Context, cmd *cli.Command) error {
 	f.mailer.Domains = domains
 	mailer, err := newMailer(f.mailer)
 	if err := cmp.Or(domainsErr, err); err != nil {
-		return err
+		complain(cmd.Root().ErrWriter, err)
+		return errMisconfigured
 	}
 	if err := mailer.Send(ctx, events.Mail{To: address}); err != nil {
 		return fmt.Errorf("mail: %w", err)

@@ -120,8 +120,12 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 	h["Content-Type"] = asked.format.header
 	request.SetNoStore(h)
 	if asked.format == CSV || asked.format == XLSX {
-		day := c.Backend.Service.Now().UTC().Format(time.DateOnly)
-		h.Set("Content-Disposition", request.Attachment(fileName(form, asked.table.Labels)+"-"+day+"."+asked.format.Name))
+		now := c.Backend.Service.Now()
+		if !asked.table.Labels { // its times are in UTC
+			now = now.UTC()
+		}
+		name := fileName(form, asked.table.Labels) + now.Format("-2006-01-02.") + asked.format.Name
+		h.Set("Content-Disposition", request.Attachment(name))
 	}
 	if asked.Count {
 		h.Set("X-Total-Count", strconv.FormatInt(page.Total, 10)) // of all, whatever part of the list is sent

@@ -40,7 +40,7 @@ type Hook struct {
 
 var (
 	hookName   = matches(`[A-Za-z0-9_-]{1,64}`)
-	isKey      = matches(`[A-Za-z]{1,20}`)
+	isKey      = matches(`[A-Za-z_-]{1,20}`)
 	eventTypes = []string{store.SubmissionCreated, store.SubmissionUpdated, store.SubmissionDeleted}
 )
 

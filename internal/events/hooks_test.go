@@ -134,7 +134,8 @@ nothing | =hooks:\n | 1: $NOLIST
 101 hooks | =hooks: [$hooks101]\n | 1: $NOLIST
 not a mapping | =hooks:\n- crm\n | 2: $NEEDS
 unknown key | +  urls: https://leak.example/\n | 5: urls: $NOKEY
-secret as a key | +  ? whsec_leak\n  : a\n | 5: $NOKEY
+secret as a key | +  ? whsec_leakleakleakleakleakleakleak\n  : a\n | 5: $NOKEY
+key with an underscore | +  secret_file: a\n | 5: secret_file: $NOKEY
 long secret as a key | +  leakleakleakleakleakleakleakleak: a\n | 5: $NOKEY
 key in another case | +  Pages: [1]\n | 5: Pages: $NOKEY
 merge key | =hooks:\n- &a {name: a}\n- <<: *a\n | 2: $NEEDS

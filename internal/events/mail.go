@@ -117,7 +117,10 @@ func (m *Mailer) password() (string, error) {
 
 // Send implements MailSender. It ends within mailTimeout.
 func (m *Mailer) Send(ctx context.Context, n Mail) error {
-	if !forms.IsEmail(n.To) || !m.Allows(n.To) { // it was allowed when the event was written
+	switch {
+	case !forms.IsEmail(n.To):
+		return errors.New("the recipient is not an e-mail address")
+	case !m.Allows(n.To): // it was allowed when the event was written
 		return errors.New("the recipient is not in --mail-domains")
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.timeout)

@@ -419,8 +419,12 @@ func TestResultsExportForPeople(t *testing.T) {
 	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(http.StatusOK)
 	want := "\ufeffNumber,Time,Sent by,Changed,Name,State,Score,Topics\r\n" +
 		"1,2025-11-15 13:03:05,alice,,Ann,New,9,Food;Room\r\n2,2025-11-15 13:03:05,bob,2026-07-02 00:30:00,Benjamin,Done,10,\r\n"
-	if got := b.get(feedbackResults + ".csv").body; !strings.HasPrefix(got, want) {
+	export := b.get(feedbackResults + ".csv")
+	if got := export.body; !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := export.header.Get("Content-Disposition"); !strings.Contains(got, "-2026-07-02.csv") {
+		t.Errorf("the day of the file is not that of the zone: %s", got)
 	}
 	if got := b.get(feedbackResults + ".ndjson").body; !strings.HasPrefix(got, `{"_id":"1","_timestamp":"1763208185000","_username":"alice"`) {
 		t.Errorf("NDJSON is for programs: %s", got)
