@@ -345,7 +345,9 @@ func (e *env) check(t *testing.T, body []byte, answers []forms.Answer, err error
 	e.access.DropFiles(t.Context(), files)
 }
 
-// The header of a part is bounded.
+const partsType = MultipartType + "; boundary=a-boundary"
+
+// The header of a part is bounded, wherever a body is read.
 func TestPartHeaders(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)
 	disposition := func(n int) string {
@@ -359,10 +361,13 @@ func TestPartHeaders(t *testing.T) {
 		disposition(100) + "\r\nX: " + strings.Repeat("x", maxPartHeader):             http.StatusRequestEntityTooLarge,
 	} {
 		body := []byte("--a-boundary\r\n" + header + "\r\n\r\nx\r\n--a-boundary--\r\n")
-		_, err := e.decode(t, body, nil)
-		var status *StatusError
-		if errors.As(err, &status); (want == 0) != (err == nil) || want != 0 && status.Status != want {
-			t.Errorf("%.60s…, %d bytes: %v, want %d", header, len(header), err, want)
+		_, decodeErr := e.decode(t, body, nil)
+		_, readErr := ReadForm(http.Header{"Content-Type": {partsType}}, bytes.NewReader(body))
+		for _, err := range []error{decodeErr, readErr} {
+			var status *StatusError
+			if errors.As(err, &status); (want == 0) != (err == nil) || want != 0 && status.Status != want {
+				t.Errorf("%.60s…, %d bytes: %v, want %d", header, len(header), err, want)
+			}
 		}
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -89,6 +91,34 @@ func newPartReader(h http.Header, body io.Reader) (*partReader, error) {
 	// the last boundary is missing.
 	p.parts = multipart.NewReader(io.MultiReader(p.body, strings.NewReader("\r\n\r\n")), boundary)
 	return p, nil
+}
+
+// ReadForm reads the texts of a form as browsers send them. The value of a file is its
+// name; its content is discarded. The caller bounds the body.
+func ReadForm(h http.Header, body io.Reader) (url.Values, error) {
+	if !IsMultipart(h) {
+		text, err := io.ReadAll(body)
+		if err != nil {
+			return nil, err
+		}
+		return url.ParseQuery(string(text))
+	}
+	parts, err := newPartReader(h, body)
+	if err != nil {
+		return nil, err
+	}
+	values := url.Values{}
+	return values, parts.readAll(func(p formPart) error {
+		parts.allow(math.MaxInt64, nil)
+		value, err := io.ReadAll(p)
+		switch {
+		case !p.isFile:
+			values.Add(p.name, string(value))
+		case p.fileName != "": // without a name, no file was chosen
+			values.Add(p.name, p.fileName)
+		}
+		return err
+	})
 }
 
 // errNotMultipart is a fault of the syntax.

@@ -2,10 +2,8 @@ package web
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/formulary/formulary/internal/request"
@@ -115,31 +113,28 @@ func (c *call) readExpiredForm() (url.Values, error) {
 	return typed, err
 }
 
-// readForm reads a form as browsers send it. The value of a file is its name. tooLarge is
-// the answer to a body of more than limit bytes.
+// readForm reads a form. tooLarge is the answer to a body of more than limit bytes, before
+// it is read if its length is known.
 func (c *call) readForm(limit int64, tooLarge error) (url.Values, error) {
-	defer func(body io.ReadCloser) { c.Body = body }(c.Body) // see CloseUnread
-	c.Body = http.MaxBytesReader(c.w, c.Body, limit)
-	read := c.ParseForm
-	if request.IsMultipart(c.Header) {
-		read = func() error { return c.ParseMultipartForm(limit) } //nolint:gosec // the body is bounded
-	}
-	if err := read(); err != nil {
+	if c.ContentLength > limit {
 		c.CloseUnread(c.w)
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, tooLarge
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, c.ReadError(err)
-		}
+		return nil, tooLarge
+	}
+	values, err := request.ReadForm(c.Header, http.MaxBytesReader(c.w, c.Body, limit))
+	if err == nil {
+		return values, nil
+	}
+	c.CloseUnread(c.w)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge
+	}
+	if err = c.ReadError(err); !isStatus(err) {
 		return nil, errUnreadable
 	}
-	if c.MultipartForm != nil {
-		for name, files := range c.MultipartForm.File {
-			for _, file := range files {
-				c.PostForm.Add(name, file.Filename)
-			}
-		}
-	}
-	return c.PostForm, nil
+	return nil, err
+}
+
+func isStatus(err error) bool {
+	_, ok := errors.AsType[*request.StatusError](err)
+	return ok
 }
