@@ -314,9 +314,9 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	return who, nil
 }
 
-// resume asks the wiki whose cookies these are, and returns nil if they are nobody's. Those
-// that were good lately pass at once. Everybody can send others: few at a time from one
-// address.
+// resume asks the wiki whose cookies these are, and returns nil if they belong to no user.
+// Cookies that were good lately pass at once. Of others, few are asked about at a time from
+// one address: anybody can send them.
 func (w *Wiki) resume(ctx context.Context, cookies []*http.Cookie, m mac, addr string) (*wiki.Session, error) {
 	anywhere := netip.Addr{} // people carry their browsers around
 	known := w.verified.usedFrom(m, anywhere)

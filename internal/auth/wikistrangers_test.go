@@ -69,7 +69,7 @@ func TestWikiUnknownCookies(t *testing.T) {
 		u.fake.SetUser("Carl", wikitest.User{})
 		who, err = u.browser(t.Context(), "Carl", elsewhere)
 		u.check("Carl", who, err, "Carl")
-		time.Sleep(time.Second) // he was strange then
+		time.Sleep(time.Second) // his first visit has held a slot of unknown cookies: its pace is over now
 		u.fake.RemoveUser("Carl")
 		for range 2 {
 			u.advance(time.Minute)

@@ -35,54 +35,54 @@ func serveArgs(t *testing.T, others ...string) []string {
 
 // 2 is a call that makes no sense, whether by flags or by the environment.
 func TestUsageErrorsHaveStatus2(t *testing.T) {
-	serve := []string{"serve", "--pages", "none", "--users", "none", "--data", "none"}
-	for _, tt := range []struct {
-		name, env string // env is NAME=value
-		args      []string
-		want      string // on standard error
-	}{
-		{"no such flag", "", []string{"serve", "--bogus"}, "bogus"},
-		{"not a number", "", append(serve, "--max-body", "much"), "max-body"},
-		{"no body", "", append(serve, "--max-body", "0"), "--max-body 0: use 1 or more"},
-		{"no file", "", append(serve, "--max-file", "0"), "--max-file 0: use 1 or more"},
-		{"no connections", "", append(serve, "--max-connections", "0"), "--max-connections 0: use 1 or more"},
-		{"no zone", "", append(serve, "--timezone", "Europe/Berln"), `--timezone "Europe/Berln": there is no such zone; use a name such as UTC or Europe/Berlin`},
-		{"the zone of the machine", "", append(serve, "--timezone", "Local"), `--timezone "Local": there is no such zone`},
-		{"no body by environment", "FORMULARY_MAX_BODY=-1", serve, "--max-body -1: use 1 or more"},
-		{"not a number by environment", "FORMULARY_MAX_BODY=much", serve, `"FORMULARY_MAX_BODY"`},
-		{"not a boolean by environment", "FORMULARY_ACCESS_LOG=maybe", serve, `"FORMULARY_ACCESS_LOG"`},
-		{"no such level by environment", "FORMULARY_LOG_LEVEL=loud", serve, `--log-level "loud"`},
-		{"no prefix", "", append(serve, "--trusted-proxies", "10.0.0.1,proxy"), `--trusted-proxies "proxy"`},
-		{"a prefix that matches nothing", "", append(serve, "--trusted-proxies", "::ffff:10.0.0.0/104"), `--trusted-proxies "::ffff:10.0.0.0/104"`},
-		{"certificate only", "", append(serve, "--tls-cert", "c.pem"), "--tls-cert and --tls-key"},
-		{"key only", "", append(serve, "--tls-key", "k.pem"), "--tls-cert and --tls-key"},
-		{"key only by environment", "FORMULARY_TLS_KEY=k.pem", serve, "--tls-cert and --tls-key"},
-		{"retries in the past", "", append(serve, "--event-retry", "-1s"), "--event-retry -1s: use 0s to 720h"},
-		{"retries for too long", "", append(serve, "--event-retry", "721h"), "--event-retry 721h0m0s: use 0s to 720h"},
-		{"no time between mails", "", append(serve, "--notify-interval", "999ms"), "--notify-interval 999ms: use 1s to 24h"},
-		{"mails too late", "", append(serve, "--notify-interval", "25h"), "--notify-interval 25h0m0s: use 1s to 24h"},
-		{"mails without a sender", "", append(serve, "--smtp", "smtp://host", "--public-url", "https://host"), "--smtp needs --mail-from ADDRESS"},
-		{"mails without links", "FORMULARY_SMTP=smtp://host", append(serve, "--mail-from", "ann@example.org"), "and --public-url URL"},
-		{"links beside the base path", "", append(serve, "--base-path", "/forms/", "--public-url", "https://host/"), "--public-url must end with --base-path: add /forms to it"},
-		{"no command of hooks", "", []string{"hooks"}, "hooks takes a command"},
-		{"no such flag of hooks", "", []string{"hooks", "list", "--bogus"}, "bogus"},
-		{"hooks of no store", "", []string{"hooks", "list"}, "--data DIR"},
-		{"wrong hooks file, and no store", "", []string{"hooks", "list", "--hooks", "none"}, "--data DIR"},
-		{"test of no file", "", []string{"hooks", "test", "crm"}, "--hooks FILE"},
-		{"no such format", "", []string{"check", "--format", "xml", "."}, `--format "xml": use text, json or github`},
-		{"another command", "FORMULARY_STRICT=maybe", []string{"check", "."}, `"FORMULARY_STRICT"`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if name, value, ok := strings.Cut(tt.env, "="); ok {
+	for line := range strings.Lines(usageErrors) {
+		columns := strings.Split(strings.TrimSpace(line), " | ") // environment, arguments, standard error
+		t.Run(line, func(t *testing.T) {
+			if name, value, ok := strings.Cut(columns[0], "="); ok {
 				t.Setenv(name, value)
 			}
-			code, said := run(t.Context(), tt.args...)
-			if code != 2 || !strings.Contains(said, tt.want) || !strings.Contains(said, "'formulary "+tt.args[0]+" --help'") {
-				t.Errorf("status %d, want 2 with %q:\n%s", code, tt.want, said)
+			args := strings.Fields(strings.Replace(columns[1], "serve", "serve --pages none --users none --data none", 1))
+			code, said := run(t.Context(), args...)
+			if code != 2 || !strings.Contains(said, columns[2]) || !strings.Contains(said, "'formulary "+args[0]+" --help'") {
+				t.Errorf("status %d, want 2 with %q:\n%s", code, columns[2], said)
 			}
 		})
 	}
 }
+
+const usageErrors = `- | serve --bogus | bogus
+- | serve --max-body much | max-body
+- | serve --max-body 0 | --max-body 0: use 1 or more
+- | serve --max-file 0 | --max-file 0: use 1 or more
+- | serve --max-connections 0 | --max-connections 0: use 1 or more
+- | serve --timezone Europe/Berln | --timezone "Europe/Berln": there is no such zone; use a name such as UTC or Europe/Berlin
+- | serve --timezone Local | --timezone "Local": there is no such zone
+FORMULARY_MAX_BODY=-1 | serve | --max-body -1: use 1 or more
+FORMULARY_MAX_BODY=much | serve | "FORMULARY_MAX_BODY"
+FORMULARY_ACCESS_LOG=maybe | serve | "FORMULARY_ACCESS_LOG"
+FORMULARY_LOG_LEVEL=loud | serve | --log-level "loud"
+- | serve --trusted-proxies 10.0.0.1,proxy | --trusted-proxies "proxy"
+- | serve --trusted-proxies ::ffff:10.0.0.0/104 | --trusted-proxies "::ffff:10.0.0.0/104"
+- | serve --tls-cert c.pem | --tls-cert and --tls-key
+- | serve --tls-key k.pem | --tls-cert and --tls-key
+FORMULARY_TLS_KEY=k.pem | serve | --tls-cert and --tls-key
+- | serve --database-connections 1 | --database-connections 1: use 2 or more
+- | serve --database-timeout 999ms | --database-timeout 999ms: use 1s or more
+- | serve --event-retry -1s | --event-retry -1s: use 0s to 720h
+- | serve --event-retry 721h | --event-retry 721h0m0s: use 0s to 720h
+- | serve --notify-interval 999ms | --notify-interval 999ms: use 1s to 24h
+- | serve --notify-interval 25h | --notify-interval 25h0m0s: use 1s to 24h
+- | serve --smtp smtp://host --public-url https://host | --smtp needs --mail-from ADDRESS
+FORMULARY_SMTP=smtp://host | serve --mail-from ann@example.org | and --public-url URL
+- | serve --base-path /forms/ --public-url https://host/ | --public-url must end with --base-path: add /forms to it
+- | hooks | hooks takes a command
+- | hooks list --bogus | bogus
+- | hooks list | --data DIR
+- | hooks list --hooks none | --data DIR
+- | hooks test crm | --hooks FILE
+- | check --format xml . | --format "xml": use text, json or github
+FORMULARY_STRICT=maybe | check . | "FORMULARY_STRICT"
+`
 
 // Who has a file or a hook of this name does not get help, and status 0, instead.
 func TestNoLeafTakesHelpForItself(t *testing.T) {

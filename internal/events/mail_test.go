@@ -233,55 +233,61 @@ func listen(t *testing.T, serve func(net.Conn)) (addr string) {
 // TLS is used where it is offered, and no password is ever sent without it.
 func TestMailSecurity(t *testing.T) {
 	const user, hidden = "forms@example.org", "AGZvcm1zQGV4YW1wbGUub3Jn" // the beginning of AUTH PLAIN for the user
-	for _, tt := range []struct {
-		name      string
-		server    mailtest.Options
-		scheme    string
-		user      bool
-		password  string
-		untrusted bool
-		want      string
-		inClear   bool // the mail crosses the network in clear text
-	}{
-		{name: "plain", scheme: "smtp", inClear: true},
-		{name: "STARTTLS without a user", server: mailtest.Options{StartTLS: true}, scheme: "smtp"},
-		{name: "STARTTLS with a user", server: mailtest.Options{StartTLS: true, User: user, Password: mailPassword}, scheme: "smtp", user: true},
-		{name: "smtps without a user", server: mailtest.Options{TLS: true}, scheme: "smtps"},
-		{name: "smtps with a user", server: mailtest.Options{TLS: true, User: user, Password: mailPassword}, scheme: "smtps", user: true},
-		{name: "no TLS for a user", server: mailtest.Options{User: user, Password: mailPassword}, scheme: "smtp", user: true, want: "the mail server offers no TLS"},
-		{name: "wrong password", server: mailtest.Options{StartTLS: true, User: user, Password: "another"}, scheme: "smtp", user: true, want: "sign-in refused (535)"},
-		{name: "sign-in required", server: mailtest.Options{StartTLS: true, User: user, Password: "x"}, scheme: "smtp", want: "the mail server refused the sender (530)"},
-		{name: "no sign-in", server: mailtest.Options{StartTLS: true}, scheme: "smtp", user: true, want: "the mail server offers no sign-in"},
-		{name: "untrusted, STARTTLS", server: mailtest.Options{StartTLS: true}, scheme: "smtp", untrusted: true, want: "its certificate is not trusted"},
-		{name: "untrusted, user", server: mailtest.Options{StartTLS: true, User: user, Password: mailPassword}, scheme: "smtp", user: true, untrusted: true, want: "its certificate is not trusted"},
-		{name: "untrusted, smtps", server: mailtest.Options{TLS: true, User: user, Password: mailPassword}, scheme: "smtps", user: true, untrusted: true, want: "its certificate is not trusted"},
-		{name: "smtps at a port without TLS", scheme: "smtps", want: badHandshake},
-		{name: "recipient refused", server: mailtest.Options{Recipients: "@example.com$"}, scheme: "smtp", want: "the mail server refused the recipient (550)", inClear: true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			server := mailtest.Start(t, tt.server)
+	// What it is, the server, who sends, the error. inClear: the mail crosses the network in clear text.
+	for line := range strings.Lines(`plain | plain | smtp inClear |
+STARTTLS without a user | StartTLS | smtp |
+STARTTLS with a user | StartTLS User | smtp user |
+smtps without a user | TLS | smtps |
+smtps with a user | TLS User | smtps user |
+no TLS for a user | User | smtp user | the mail server offers no TLS
+wrong password | StartTLS User Other | smtp user | sign-in refused (535)
+sign-in required | StartTLS User | smtp | the mail server refused the sender (530)
+no sign-in | StartTLS | smtp user | the mail server offers no sign-in
+untrusted, STARTTLS | StartTLS | smtp untrusted | its certificate is not trusted
+untrusted, user | StartTLS User | smtp user untrusted | its certificate is not trusted
+untrusted, smtps | TLS User | smtps user untrusted | its certificate is not trusted
+smtps at a port without TLS | plain | smtps | ` + badHandshake + `
+recipient refused | Recipients | smtp inClear | the mail server refused the recipient (550)
+`) {
+		columns := strings.Split(strings.TrimSpace(line), " |")
+		has := func(word string) bool {
+			return slices.Contains(strings.Fields(columns[1]+columns[2]), word)
+		}
+		scheme, want := strings.Fields(columns[2])[0], strings.TrimSpace(columns[3])
+		t.Run(columns[0], func(t *testing.T) {
+			options := mailtest.Options{TLS: has("TLS"), StartTLS: has("StartTLS")}
+			if has("User") {
+				options.User, options.Password = user, mailPassword
+			}
+			if has("Other") {
+				options.Password = "another"
+			}
+			if has("Recipients") {
+				options.Recipients = "@example.com$"
+			}
+			server := mailtest.Start(t, options)
 			r := record(t, server.Addr)
-			o := mailOptions(tt.scheme + "://" + r.addr)
-			if tt.user {
-				o.Server, o.Password = tt.scheme+"://"+user+"@"+r.addr, mailPassword
+			o := mailOptions(scheme + "://" + r.addr)
+			if has("user") {
+				o.Server, o.Password = scheme+"://"+user+"@"+r.addr, mailPassword
 			}
 			trusted := server
-			if tt.untrusted {
+			if has("untrusted") {
 				trusted = nil
 			}
 			err := newMailer(t, o, trusted).Send(t.Context(), leave(2))
-			if got := fmt.Sprint(err); got != tt.want && (err != nil || tt.want != "") {
-				t.Errorf("%q, want %q\n%s", got, tt.want, server.Log())
+			if got := fmt.Sprint(err); got != want && (err != nil || want != "") {
+				t.Errorf("%q, want %q\n%s", got, want, server.Log())
 			}
 			mails := len(server.Mails())
-			if (mails == 1) != (tt.want == "") || mails > 1 {
+			if (mails == 1) != (want == "") || mails > 1 {
 				t.Errorf("%d mails", mails)
 			}
 			sent := r.text()
 			if strings.Contains(sent, "AUTH") || strings.Contains(sent, hidden) {
 				t.Errorf("a password was sent in clear text: %q", sent)
 			}
-			if strings.Contains(sent, "RCPT") != tt.inClear {
+			if strings.Contains(sent, "RCPT") != has("inClear") {
 				t.Errorf("sent in clear text: %q", sent)
 			}
 		})

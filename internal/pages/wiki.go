@@ -379,8 +379,8 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 }
 
 // rightsOn returns the rights on pages. It asks for those that are not known, many at
-// once. What it was told counts for its caller, however long the wiki took. What was
-// known before may have expired by then, and is asked for, too.
+// once. Answers of this call count even if the wiki was slow. Cached rights may expire
+// meanwhile, so it loops until all are known.
 func (w *Wiki) rightsOn(ctx context.Context, c wiki.Caller, list []*wikiPage) (map[int64]knownRights, error) {
 	told, held := map[int64]knownRights{}, false
 	for {

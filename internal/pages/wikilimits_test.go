@@ -16,7 +16,7 @@ import (
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
 
-// asks has a user ask for so many pages at once that nobody knows yet.
+// asks has a user ask for so many pages at once that are not in the cache.
 func (l *live) asks(all *sync.WaitGroup, user pages.User, n int, check func(error)) {
 	for i := range n {
 		all.Go(func() {
@@ -26,7 +26,7 @@ func (l *live) asks(all *sync.WaitGroup, user pages.User, n int, check func(erro
 	}
 }
 
-// A user who asks for many pages waits for their own calls, and nobody else does. If they
+// A user who asks for many pages waits for their own calls. Others do not. If they
 // wait in vain, that is their own fault, unless the wiki is silent.
 func TestWikiCallsOfOneUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestWikiPagesInMemory(t *testing.T) {
 	runtime.KeepAlive(l)
 }
 
-// A page without a form has no text: nobody reads it here. It says that its form is broken.
+// A page without a form has no text, since it is not read here. It says that its form is broken.
 func TestWikiPageWithoutForm(t *testing.T) {
 	l := newLive(t)
 	for text, parts := range map[string]int{"Hello": 0, "Hello\n" + strings.Replace(wikitext("a"), "textfield", "nonsense", 1): 1} {
