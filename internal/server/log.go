@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -18,7 +19,8 @@ type lineEscaper struct{ w io.Writer }
 
 func (e lineEscaper) Write(line []byte) (int, error) {
 	safe := line
-	if slices.ContainsFunc(line, func(c byte) bool { return c >= unicode.MaxASCII || c < ' ' && c != '\n' }) {
+	notPlain := func(c byte) bool { return c >= unicode.MaxASCII || c < ' ' && c != '\n' } // as in 3µs
+	if slices.ContainsFunc(line, notPlain) && bytes.ContainsFunc(line, ActsOnTerminals) {
 		safe = nil
 		for _, r := range string(line) {
 			if ActsOnTerminals(r) {
