@@ -40,9 +40,10 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed attempts, try again in %s", e.RetryAfter)
 }
 
-// What the wiki answers instead of a sign-in, or of a page.
 type (
-	WikiThrottledError   = wiki.ThrottledError
+	// WikiThrottledError says that the wiki takes no sign-in for a while.
+	WikiThrottledError = wiki.ThrottledError
+	// WikiUnavailableError says that the wiki did not answer as it should.
 	WikiUnavailableError = wiki.UnavailableError
 )
 
