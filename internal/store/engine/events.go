@@ -11,10 +11,12 @@ import (
 
 // The statements of events.
 const (
-	// SQLDueQueues numbers the due queues of each page, so that pages take turns.
+	// SQLDueQueues numbers the due queues of each page, so that pages take turns. It looks at those that
+	// have waited longest, so that a look stays short when all are due, such as after an outage.
 	SQLDueQueues = `SELECT recipient, page_id, form_id FROM (
 			SELECT recipient, page_id, form_id, row_number() OVER (PARTITION BY page_id ORDER BY due) AS turn
-			FROM {queues} WHERE hook = $1 AND due <= {now}) AS due
+			FROM (SELECT recipient, page_id, form_id, due FROM {queues}
+				WHERE hook = $1 AND due <= {now} ORDER BY due LIMIT 5000) AS longest) AS due
 		ORDER BY turn, page_id <= $2, page_id LIMIT $3`
 
 	SQLLease = `UPDATE event_queues SET due = {now} + $5, leased = true WHERE {queue} AND due <= {now} RETURNING attempts, due`
