@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -71,6 +72,7 @@ func (p *reader) readMeta(from, to int) (meta Meta) {
 	text.add(string(p.src[from:to]), from)
 	root := p.parseYAML(text.text(), text)
 	if root != nil && !isNull(root) && p.checkKeys(root, "the front matter", `write "key: value" lines`, metaKeys, p.unknownMetaKey) {
+		p.refuseNestedPermissions(root)
 		p.readID(root)
 		if n := p.text(root, "title"); n != nil {
 			meta.Title = strings.ReplaceAll(n.Value, noBreakSpace, " ")
@@ -112,6 +114,23 @@ func (p *reader) unknownMetaKey(key *yaml.Node) {
 		p.errorf(key.Column, didYouMean(permission), "unknown key %s", quote(key.Value))
 	case word != "":
 		p.warnf(key.Column, didYouMean(word), "unknown key %s has no effect", quote(key.Value))
+	}
+}
+
+// refuseNestedPermissions refuses a permission that is one level too deep, where it has no
+// effect: its author believes that it is in force. Other programs have such keys, too, but
+// not with a list, nor below these parents.
+func (p *reader) refuseNestedPermissions(root *yaml.Node) {
+	for i := 1; i < len(root.Content); i += 2 {
+		parent := root.Content[i-1].Value
+		isKnown := slices.Contains([]string{"access", "formulary", "permissions"}, parent)
+		for _, key := range []string{"view", "edit"} {
+			n := valueOf(root.Content[i], key)
+			if n != nil && parent != "<<" && (isKnown || n.Kind == yaml.SequenceNode) {
+				p.errorf(n.Column, "write it at the top level of the front matter",
+					"%q has no effect within %s", key, quote(parent))
+			}
+		}
 	}
 }
 
