@@ -29,7 +29,7 @@ const maxForm = 64 << 10
 // Bounds of the form of an expired session. It comes without credentials, so it
 // gets little memory and little time.
 const (
-	maxExpired       = maxForm + 64<<10 // bytes: 64 KiB of texts, and the syntax around them
+	maxExpired       = 2 * maxForm // bytes
 	maxExpiredValues = 500
 	expiredReadTime  = 30 * time.Second
 )
@@ -86,7 +86,7 @@ var errUnreadable = &request.StatusError{
 var errExpiredTooLarge = &request.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
 	Detail: "You are not signed in any more, and what was sent is more than can be kept while you sign in: " +
-		"64 KiB of text, without files. " +
+		"128 KiB, without files. " +
 		"Nothing was stored. Sign in in another tab, then go back to the form and send it again. " +
 		"If your browser shows an empty form, fill it in once more.",
 }
