@@ -3,12 +3,15 @@ package wiki_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/confluencetest"
 )
@@ -328,6 +331,30 @@ func TestConfluenceCookies(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Cookies that were good before do not wait for those of strangers.
+func TestConfluenceStrangersWait(t *testing.T) {
+	s := newSite(t, false)
+	known := s.SignIn("ann")
+	release := make(chan struct{})
+	s.Fail(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if !strings.Contains(r.Header.Get("Cookie"), known[0].Value) {
+			<-release
+		}
+		next.ServeHTTP(w, r)
+	})
+	var strangers sync.WaitGroup
+	for i := range 20 {
+		cookies := []*http.Cookie{{Name: known[0].Name, Value: fmt.Sprint("stranger", i)}}
+		strangers.Go(func() { _, _ = s.Resume(t.Context(), cookies, from, false) })
+	}
+	testkit.Eventually(t, "strangers are asked about", func() bool { return len(s.Calls("")) == 8 })
+	if session, err := s.Resume(t.Context(), known, from, true); err != nil || session.Name != s.name("ann") {
+		t.Errorf("one who is known: %+v, %v", session, err)
+	}
+	close(release)
+	strangers.Wait()
 }
 
 func TestConfluenceResume(t *testing.T) {

@@ -87,7 +87,10 @@ func TestMediaWikiRenewalFails(t *testing.T) {
 			if err := second(f.Text(t.Context(), ann, 7)); tt.ended && !errors.Is(err, ErrRefused) {
 				t.Errorf("then: %v", err)
 			}
-			_, _ = f.Pages(t.Context(), ann, 7)
+			_, err = f.Pages(t.Context(), ann, 7)
+			if waits, ok := errors.AsType[*ThrottledError](err); ok && waits.RetryAfter > MaxSilence {
+				t.Errorf("it is asked again after %s, want at most %s", waits.RetryAfter, MaxSilence)
+			}
 			if got := f.count("clientlogin") - before; got != tt.logins {
 				t.Errorf("%d logins, want %d", got, tt.logins)
 			}

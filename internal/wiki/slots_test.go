@@ -74,6 +74,39 @@ func TestStrangersWait(t *testing.T) {
 	}
 }
 
+// A call that waits is not made when its caller goes away, whoever that is.
+func TestCallsOfThoseWhoAreKnownWait(t *testing.T) {
+	f := newFake(t, Options{})
+	ann := f.login(t)
+	release := make(chan struct{})
+	f.answer("info", func(w http.ResponseWriter, r *http.Request) {
+		<-release
+		says(info(fakePage))(w, r)
+	})
+	ask := func(ctx context.Context) error { return second(f.Pages(ctx, ann, 7)) }
+	var all sync.WaitGroup
+	for range maxCalls {
+		all.Go(func() {
+			if err := ask(t.Context()); err != nil {
+				t.Errorf("one that the wiki has got: %v", err)
+			}
+		})
+	}
+	testkit.Eventually(t, "all slots are taken", func() bool { return f.count("info") == maxCalls })
+	ctx, leave := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() { gone <- ask(ctx) }()
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("one that waited: %v", err)
+	}
+	close(release)
+	all.Wait()
+	if n := f.count("info"); n != maxCalls {
+		t.Errorf("%d calls, want %d", n, maxCalls)
+	}
+}
+
 // Work is shared until the caller that it was begun for goes away. Then it is begun again,
 // unless nobody waits for it.
 func TestCoalesce(t *testing.T) {
