@@ -19,7 +19,8 @@ type lineEscaper struct{ w io.Writer }
 
 func (e lineEscaper) Write(line []byte) (int, error) {
 	safe := line
-	notPlain := func(c byte) bool { return c >= unicode.MaxASCII || c < ' ' && c != '\n' } // as in 3µs
+	// Most lines are plain ASCII: their bytes are looked at first, which is quick.
+	notPlain := func(c byte) bool { return c >= unicode.MaxASCII || c < ' ' && c != '\n' }
 	if slices.ContainsFunc(line, notPlain) && bytes.ContainsFunc(line, ActsOnTerminals) {
 		safe = nil
 		for _, r := range string(line) {
