@@ -153,13 +153,18 @@ func (p *Page) shift() layoutShifts {
 }
 
 // Shifts are reported with a frame. Two frames from now all shifts that have a
-// cause before now are reported.
+// cause before now are reported. If a page was drawn before it was read to its end, the
+// next frame shows the rest, and may be drawn when the page has just been read. Without
+// JavaScript, its shift counts as one of the reading: no script can be its cause.
 const layoutShift = `until => new Promise(resolve => {
 	const shifts = {parsing: 0, parsed: 0, moved: []};
 	const end = performance.getEntriesByType("navigation")[0].domInteractive;
+	let inParts = until < Infinity && performance.getEntriesByType("paint").some(e => e.startTime < end);
 	const add = entries => {
 		for (const e of entries) if (!e.hadRecentInput && e.startTime <= until) {
-			shifts[e.startTime < end ? "parsing" : "parsed"] += e.value;
+			const ofReading = e.startTime < end || inParts;
+			inParts &&= e.startTime < end;
+			shifts[ofReading ? "parsing" : "parsed"] += e.value;
 			for (const s of e.sources) shifts.moved.push((s.node?.nodeName ?? "?") + "." + (s.node?.className ?? "") + " at " + Math.round(e.startTime) + " ms");
 		}
 	};

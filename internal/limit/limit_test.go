@@ -117,7 +117,7 @@ func TestLimiterStuck(t *testing.T) {
 				t.Errorf("while another gets %s: %v", c.what, err)
 			}
 			first = <-next
-			if c.want == errStuck { // begin again with a young one
+			if errors.Is(c.want, errStuck) { // begin again with a young one
 				first()
 				first, _ = l.Acquire(t.Context(), "a")
 			}

@@ -15,7 +15,7 @@ import (
 // submission shows all of it.
 const (
 	maxTableText  = 2 << 20 // bytes, as long as cells have more than minCell
-	maxCells      = 20_000  // with answers; the table is cut there
+	maxValues     = 40_000  // of all answers; the table is cut there
 	cellHTML      = 100     // bytes that such a cell takes, about
 	maxCell       = 1000    // bytes of an answer
 	minCell       = 40
@@ -45,7 +45,7 @@ type resultTable struct {
 	view     *resultsView
 	cellSize int
 	retired  []string        // ids of fields that have left the page, as far as rows have them
-	cells    int             // with answers, and one for each row
+	values   int             // of all answers, and one for each row
 	hold     func(int) error // takes a slot if the table is large
 
 	result *forms.Result // of the row that is read; reused
@@ -127,12 +127,12 @@ func (t *resultTable) add(sub forms.Submission) error {
 			return err
 		}
 	}
-	if t.cells += len(row.answers) + 1; t.cells > maxCells {
+	if t.values++; t.values > maxValues {
 		t.Cut = true
 		return errTableFull
 	}
 	t.Rows = append(t.Rows, row)
-	return t.hold(t.cells * cellHTML)
+	return t.hold(t.values * cellHTML)
 }
 
 // newRow is the row of a submission, without its answers.
@@ -161,6 +161,7 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	cell := newCell(field, text, r.table)
 	cell.column = column
 	r.answers = append(r.answers, cell)
+	r.table.values += max(len(cell.Values), 1)
 	return nil
 }
 
