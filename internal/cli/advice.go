@@ -24,13 +24,15 @@ func advise(err error) error {
 	case errors.Is(err, sqlite.ErrOccupied):
 		return fmt.Errorf("%w. Move it away, or choose another --data", err)
 	case errors.Is(err, service.ErrOtherKey):
-		return fmt.Errorf("%w. If it is lost, start once with --new-anonymous-key; then everybody may submit once more to anonymous forms", err)
+		return fmt.Errorf("%w. If it is lost, start once with --new-anonymous-key; "+
+			"then everybody may submit once more to anonymous forms", err)
 	case errors.As(err, &usersFile) && errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w (create it with: formulary passwd %s USER)", err, usersFile.File)
 	case usersFile != nil && errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w (let the user that formulary runs as read it)", err)
 	case errors.As(err, &certificate):
-		return fmt.Errorf("%w (--tls-cert wants a PEM file with the certificate and its chain, --tls-key one with its key)", err)
+		return fmt.Errorf("%w (--tls-cert wants a PEM file with the certificate and its chain, "+
+			"--tls-key one with its key)", err)
 	case errors.As(err, &listen):
 		return fmt.Errorf("%w (%s)", err, listenAdvice(listen))
 	default:

@@ -57,7 +57,9 @@ func fileAction(
 		if err != nil {
 			return err
 		}
-		err = withProgress(ctx, streams, interrupted, func(ctx context.Context, show sqlite.Progress) error { return run(ctx, dir, file, show) })
+		err = withProgress(ctx, streams, interrupted, func(ctx context.Context, show sqlite.Progress) error {
+			return run(ctx, dir, file, show)
+		})
 		if err != nil {
 			return err
 		}
@@ -71,8 +73,10 @@ func verifyCommand(streams Streams) *cli.Command {
 		Name:      "verify",
 		Usage:     "check that an embedded database or a backup is whole",
 		ArgsUsage: "[FILE]",
-		Description: "Checks the backup FILE, or else the store that --data names, while a server may go on writing to it:\n" +
-			"its schema, its pages and indexes, that ids and forms fit together, and that every submission and every file can be read.\n" +
+		Description: "Checks the backup FILE, or else the store that --data names, " +
+			"while a server may go on writing to it:\n" +
+			"its schema, its pages and indexes, that ids and forms fit together, " +
+			"and that every submission and every file can be read.\n" +
 			"In a backup it finds every changed bit. It changes nothing. Exits with 1 and says what is wrong, if anything is.",
 		Flags: embeddedFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -85,11 +89,11 @@ func verifyCommand(streams Streams) *cli.Command {
 				return err
 			}
 			var report sqlite.Report
-			err = withProgress(ctx, streams, "it is not known whether all is well", func(ctx context.Context, show sqlite.Progress) (err error) {
+			verify := func(ctx context.Context, show sqlite.Progress) (err error) {
 				report, err = check(ctx, name, show)
 				return err
-			})
-			if err != nil {
+			}
+			if err := withProgress(ctx, streams, "it is not known whether all is well", verify); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(streams.Out, "%s is whole: %d submissions, %d files.\n", name, report.Submissions, report.Files)
@@ -133,7 +137,9 @@ func oneFile(cmd *cli.Command) (string, error) {
 
 // withProgress runs what takes long until a signal ends it, and shows how far it
 // has come.
-func withProgress(ctx context.Context, streams Streams, interrupted string, run func(context.Context, sqlite.Progress) error) error {
+func withProgress(
+	ctx context.Context, streams Streams, interrupted string, run func(context.Context, sqlite.Progress) error,
+) error {
 	ctx, stop := untilSignal(ctx, endSignals()...)
 	defer stop()
 	err := run(ctx, (&progress{w: streams.Err}).show)

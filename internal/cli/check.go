@@ -31,14 +31,19 @@ func checkCommand(streams Streams) *cli.Command {
 		Name:      "check",
 		Usage:     "say what is wrong on the pages",
 		ArgsUsage: "DIR|FILE|WIKI…",
-		Description: "Reads page files, and directories of them, and prints each problem with file, line and column. The names of page files\n" +
+		Description: "Reads page files, and directories of them, and prints each problem with file, line and column. " +
+			"The names of page files\n" +
 			"end in " + markup.Extensions + ".\n" +
-			"A live wiki is named as for serve: mediawiki+URL of its api.php, confluence+URL or confluence-cloud+URL. All its pages are\n" +
-			"read that the user of the variables FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, or FORMULARY_WIKI_TOKEN, may read.\n" +
+			"A live wiki is named as for serve: mediawiki+URL of its api.php, confluence+URL or confluence-cloud+URL. " +
+			"All its pages are\n" +
+			"read that the user of the variables FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, " +
+			"or FORMULARY_WIKI_TOKEN, may read.\n" +
 			"The file of a problem is the title of its page then, and JSON has the id as page.\n" +
 			"The exit status is 1 if there is any error; warnings alone leave it 0.\n\n" +
-			"--format json prints one JSON object per line: file, line, column, severity (error or warning), message and hint.\n" +
-			"Line and column are absent where the file or directory as a whole is meant, hint where there is none. The last line\n" +
+			"--format json prints one JSON object per line: " +
+			"file, line, column, severity (error or warning), message and hint.\n" +
+			"Line and column are absent where the file or directory as a whole is meant, hint where there is none. " +
+			"The last line\n" +
 			"is the summary: pages, forms, fields, errors and warnings.\n" +
 			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{
@@ -60,7 +65,10 @@ func checkCommand(streams Streams) *cli.Command {
 				return err
 			}
 			out := bufio.NewWriter(streams.Out)
-			c := checker{out: out, format: format, mail: &markup.Mail{Domains: domains}, files: map[int64][]string{}, seen: map[string]bool{}}
+			c := checker{
+				out: out, format: format, mail: &markup.Mail{Domains: domains},
+				files: map[int64][]string{}, seen: map[string]bool{},
+			}
 			for _, arg := range cmd.Args().Slice() {
 				options.Address = arg
 				if !wiki.IsAddress(arg) {
@@ -223,5 +231,6 @@ func (c *checker) print(line string) {
 }
 
 func mailDomainsFlag(to *[]string) cli.Flag {
-	return listFlag("mail-domains", to, "domains, such as example.org, whose addresses in notify get mail; subdomains count only if they are named")
+	return listFlag("mail-domains", to, "domains, such as example.org, whose addresses in notify get mail; "+
+		"subdomains count only if they are named")
 }

@@ -46,8 +46,11 @@ type checkFormat struct {
 }
 
 var checkFormats = map[string]checkFormat{
-	"text":   {textFinding, textSummary},
-	"json":   {func(f finding) []string { return []string{marshal(f)} }, func(s checkSummary) string { return marshal(s) }},
+	"text": {textFinding, textSummary},
+	"json": {
+		func(f finding) []string { return []string{marshal(f)} },
+		func(s checkSummary) string { return marshal(s) },
+	},
 	"github": {githubFinding, textSummary},
 }
 
@@ -78,8 +81,9 @@ var (
 
 func textSummary(s checkSummary) string {
 	return fmt.Sprintf("%s, %s, %s: %s, %s",
-		forms.Counted(s.Pages, "page", "pages"), forms.Counted(s.Forms, "form", "forms"), forms.Counted(s.Fields, "field", "fields"),
-		forms.Counted(s.Errors, "error", "errors"), forms.Counted(s.Warnings, "warning", "warnings"))
+		forms.Counted(s.Pages, "page", "pages"), forms.Counted(s.Forms, "form", "forms"),
+		forms.Counted(s.Fields, "field", "fields"), forms.Counted(s.Errors, "error", "errors"),
+		forms.Counted(s.Warnings, "warning", "warnings"))
 }
 
 // textFinding reads like a message of a compiler: location, what is wrong, what

@@ -52,8 +52,9 @@ type config struct {
 func (c *config) flags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		valueFlag("listen", &c.server.Listen, "127.0.0.1:8080", "address to listen on"),
-		valueFlag("base-path", &c.basePath, "/", "path that pages, API and /embed.js are below, such as /forms on the host of a wiki; "+
-			"/healthz, /readyz and /metrics stay at the root"),
+		valueFlag("base-path", &c.basePath, "/",
+			"path that pages, API and /embed.js are below, such as /forms on the host of a wiki; "+
+				"/healthz, /readyz and /metrics stay at the root"),
 		&cli.StringFlag{
 			Name: "pages", Destination: &c.wiki.Address, Required: true, Sources: env("pages"),
 			Usage: "directory of wiki pages (" + markup.Extensions + "), or a live wiki: mediawiki+URL of its api.php, " +
@@ -62,16 +63,20 @@ func (c *config) flags() []cli.Flag {
 	}, c.signInFlags(), c.wikiFlags(), c.storeFlags(), []cli.Flag{
 		&cli.StringFlag{
 			Name: "anonymous-key", Destination: &c.anonymousKey, Sources: env("anonymous-key"),
-			Usage:       "file with the key that anonymous submitters are recognised by, the same for all servers on one database; made if it is missing",
+			Usage: "file with the key that anonymous submitters are recognised by, " +
+				"the same for all servers on one database; made if it is missing",
 			DefaultText: anonymousKeyFile + " in --data",
 		},
-		boolFlag("new-anonymous-key", &c.newAnonymousKey, "accept a new key because the old one is lost: everybody may submit once more to anonymous forms"),
+		boolFlag("new-anonymous-key", &c.newAnonymousKey,
+			"accept a new key because the old one is lost: everybody may submit once more to anonymous forms"),
 		textFlag("tls-cert", &c.server.TLSCert, "certificate chain (PEM); read again when it changes"),
 		textFlag("tls-key", &c.server.TLSKey, "private key of the certificate (PEM)"),
-		listFlag("trusted-proxies", &c.trustedProxies, "addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted"),
-		valueFlag("timezone", &c.timezone, "UTC", "zone in which days begin: those of opens, closes, today, filters, summaries by day, "+
-			"and the times of exports from pages; "+
-			"a name such as Europe/Berlin, the same for all servers on one database"),
+		listFlag("trusted-proxies", &c.trustedProxies,
+			"addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted"),
+		valueFlag("timezone", &c.timezone, "UTC",
+			"zone in which days begin: those of opens, closes, today, filters, summaries by day, "+
+				"and the times of exports from pages; "+
+				"a name such as Europe/Berlin, the same for all servers on one database"),
 		&cli.Int64Flag{
 			Name: "max-body", Destination: &c.maxBody, Value: request.DefaultMaxBody, Sources: env("max-body"),
 			Usage: "largest request body, and largest submission, in bytes",
@@ -81,7 +86,8 @@ func (c *config) flags() []cli.Flag {
 			Usage: "largest file of a submission, in bytes",
 		},
 		&cli.IntFlag{
-			Name: "max-connections", Destination: &c.server.MaxConnections, Value: server.DefaultMaxConnections, Sources: env("max-connections"),
+			Name: "max-connections", Destination: &c.server.MaxConnections,
+			Value: server.DefaultMaxConnections, Sources: env("max-connections"),
 			Usage: "most open connections; further ones wait",
 		},
 		&cli.BoolFlag{
@@ -141,7 +147,8 @@ func parseBasePath(text string) (string, error) {
 	}
 	base := strings.TrimSuffix(text, "/")
 	if !basePath.MatchString(text) || len(text) > maxBasePath || path.Clean(base) != base {
-		return "", usagef("--base-path %q: use a path such as /forms, with letters, digits, -, _, . and ~, and at most %d of them", text, maxBasePath)
+		return "", usagef("--base-path %q: use a path such as /forms, "+
+			"with letters, digits, -, _, . and ~, and at most %d of them", text, maxBasePath)
 	}
 	return base, nil
 }

@@ -19,9 +19,11 @@ func (c *config) storeFlags() []cli.Flag {
 	return []cli.Flag{
 		textFlag("data", &c.at.dir, "directory of the embedded database and of "+anonymousKeyFile+"; made if it is missing"),
 		textFlag("database", &c.at.url,
-			"PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME (best given by the environment: other users of the machine see the command line)"),
+			"PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME "+
+				"(best given by the environment: other users of the machine see the command line)"),
 		&cli.IntFlag{
-			Name: "database-connections", Destination: &c.database.MaxConns, Value: postgres.DefaultMaxConns, Sources: env("database-connections"),
+			Name: "database-connections", Destination: &c.database.MaxConns,
+			Value: postgres.DefaultMaxConns, Sources: env("database-connections"),
 			Usage: "with --database: most connections that this process opens",
 		},
 		durationFlag("database-timeout", &c.database.StatementTimeout, postgres.DefaultStatementTimeout,
@@ -83,7 +85,8 @@ func (l location) open(ctx context.Context, options postgres.Options) (store.Eng
 func refuseUnfinished(ctx context.Context, s store.Settings) error {
 	mark, err := s.Setting(ctx, store.SettingUnfinishedCopy)
 	if err == nil && mark != "" {
-		err = errors.New("this store is a copy that was not finished: run the same 'formulary migrate' again, which begins anew")
+		err = errors.New("this store is a copy that was not finished: " +
+			"run the same 'formulary migrate' again, which begins anew")
 	}
 	return err
 }

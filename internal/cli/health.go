@@ -23,7 +23,8 @@ func healthCommand(streams Streams) *cli.Command {
 		Name:      "health",
 		Usage:     "ask a server whether it is ready",
 		ArgsUsage: "[URL]",
-		Description: "The exit status is 0 if the server answers that it is ready, and 1 if not: for the health check of a container.\n" +
+		Description: "The exit status is 0 if the server answers that it is ready, and 1 if not: " +
+			"for the health check of a container.\n" +
 			"Without a URL it asks the server on this machine, at the address of $FORMULARY_LISTEN or at 127.0.0.1:8080.",
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() > 1 {
@@ -70,7 +71,8 @@ func localAddress(listen string) string {
 func askHealth(ctx context.Context, target *url.URL) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil) //nolint:gosec // the operator chooses what to ask
+	//nolint:gosec // the operator chooses what to ask
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
 		return err
 	}

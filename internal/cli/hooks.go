@@ -31,8 +31,11 @@ type hookFlags struct {
 func hooksCommand() *cli.Command {
 	var f hookFlags
 	return &cli.Command{
-		Name: "hooks", Usage: "list webhooks and mails that wait or have failed, try them again or discard them, and test a webhook or the mail server",
-		Description: "A hook is the address of a program that the server tells of new, changed and deleted submissions. --hooks names a\n" +
+		Name: "hooks",
+		Usage: "list webhooks and mails that wait or have failed, try them again or discard them, " +
+			"and test a webhook or the mail server",
+		Description: "A hook is the address of a program that the server tells of new, changed and deleted submissions. " +
+			"--hooks names a\n" +
 			"file of them: see docs/events.md. list, retry and discard also work while a server runs.\n\n" +
 			"   formulary hooks list --hooks hooks.yaml --data data        what waits or has failed, and why\n" +
 			"   formulary hooks retry --hooks hooks.yaml --data data crm   when the receiver of crm works again\n" +
@@ -43,13 +46,23 @@ func hooksCommand() *cli.Command {
 		Flags: append([]cli.Flag{
 			hooksFlag(&f.file),
 			textFlag("data", &f.at.dir, "list, retry, discard: directory of the embedded database"),
-			textFlag("database", &f.at.url, "list, retry, discard: PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
+			textFlag("database", &f.at.url,
+				"list, retry, discard: PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
 			valueFlag("format", &f.format, "text", "list: text, or json with an object per line"),
 		}, mailFlags(&f.mailer, &f.notified)...),
 		Commands: []*cli.Command{
-			{Name: "list", Usage: "print what waits and what has failed, by hook; mails are the hook mail", ArgValidator: refuseArguments, Action: f.list},
-			{Name: "retry", ArgsUsage: "[NAME…]", Usage: "queue failed events again, and make those that wait due at once", Action: f.changeEvents},
-			{Name: "discard", ArgsUsage: "NAME…", Usage: "remove all events of hooks, those that wait and those that have failed", Action: f.changeEvents},
+			{
+				Name: "list", ArgValidator: refuseArguments, Action: f.list,
+				Usage: "print what waits and what has failed, by hook; mails are the hook mail",
+			},
+			{
+				Name: "retry", ArgsUsage: "[NAME…]", Action: f.changeEvents,
+				Usage: "queue failed events again, and make those that wait due at once",
+			},
+			{
+				Name: "discard", ArgsUsage: "NAME…", Action: f.changeEvents,
+				Usage: "remove all events of hooks, those that wait and those that have failed",
+			},
 			{
 				Name: "test", ArgsUsage: "NAME | mail ADDRESS", Action: f.test,
 				Usage: "send a signed event of type test to a webhook, or a test mail; exit status 1 unless it is accepted",
@@ -109,7 +122,8 @@ func (f *hookFlags) withHooks(
 	}
 	var s eventStore
 	if f.at.url != "" {
-		s, err = postgres.Open(ctx, postgres.Options{URL: f.at.url, MustExist: true, Log: slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))})
+		log := slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))
+		s, err = postgres.Open(ctx, postgres.Options{URL: f.at.url, MustExist: true, Log: log})
 	} else {
 		s, err = sqlite.OpenShared(ctx, f.at.dir) // without its lock: a server may start meanwhile
 	}
@@ -211,7 +225,8 @@ func (f *hookFlags) test(ctx context.Context, cmd *cli.Command) error {
 func (f *hookFlags) testMail(ctx context.Context, cmd *cli.Command) error {
 	address := cmd.Args().Get(1)
 	if cmd.Args().Len() != 2 || f.mailer.Server == "" {
-		return usagef("hooks test mail takes an address, and the flags of the server for mail: --smtp, --mail-from, --public-url and --mail-domains")
+		return usagef("hooks test mail takes an address, and the flags of the server for mail: " +
+			"--smtp, --mail-from, --public-url and --mail-domains")
 	}
 	domains, domainsErr := parseMailDomains(f.notified)
 	f.mailer.Domains = domains

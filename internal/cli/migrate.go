@@ -14,6 +14,7 @@ import (
 )
 
 func migrateCommand(streams Streams) *cli.Command {
+	const where = "sqlite:DIR or postgres://USER@HOST/NAME"
 	return &cli.Command{
 		Name:  "migrate",
 		Usage: "copy all submissions from one store to another",
@@ -22,8 +23,8 @@ func migrateCommand(streams Streams) *cli.Command {
 			"The target must be empty. After an interrupted copy the same command removes what it has left, and begins anew.\n" +
 			"The key of anonymous submissions, anonymous.key in the data directory, is not copied: it is a file of its own.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("from")},
-			&cli.StringFlag{Name: "to", Required: true, Usage: "sqlite:DIR or postgres://USER@HOST/NAME", Sources: env("to")},
+			&cli.StringFlag{Name: "from", Required: true, Usage: where, Sources: env("from")},
+			&cli.StringFlag{Name: "to", Required: true, Usage: where, Sources: env("to")},
 		},
 		ArgValidator: refuseArguments,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -47,7 +48,8 @@ func migrateCommand(streams Streams) *cli.Command {
 }
 
 func migrate(ctx context.Context, streams Streams, from, to location, show sqlite.Progress) (err error) {
-	options := postgres.Options{Log: slog.New(slog.NewTextHandler(streams.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	warnings := &slog.HandlerOptions{Level: slog.LevelWarn}
+	options := postgres.Options{Log: slog.New(slog.NewTextHandler(streams.Err, warnings))}
 	existing := options
 	existing.MustExist = true // a slip in its name would look like an empty store
 	source, err := from.open(ctx, existing)

@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -141,7 +141,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	opts.Logger, opts.Handler = log, routes(c.base, rest.New(backend), site)
 	opts.Ready = func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) }
 	if c.userHeader != "" {
-		opts.ProxyHeaders = slices.DeleteFunc([]string{c.userHeader, c.groupsHeader}, func(name string) bool { return name == "" })
+		opts.ProxyHeaders = strings.Fields(c.userHeader + " " + c.groupsHeader) // the second may be ""
 		log.Info("users are whom a trusted proxy names", "headers", opts.ProxyHeaders, "proxies", opts.TrustedProxies)
 	}
 	if c.accessLog && log.Enabled(ctx, slog.LevelInfo) {

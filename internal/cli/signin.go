@@ -18,11 +18,15 @@ import (
 func (c *config) signInFlags() []cli.Flag {
 	return []cli.Flag{
 		textFlag("users", &c.users.UsersFile,
-			"htpasswd file of users, bcrypt only; 'formulary passwd' writes it; or wiki: those of the live wiki of --pages; required without --user-header"),
+			"htpasswd file of users, bcrypt only; 'formulary passwd' writes it; "+
+				"or wiki: those of the live wiki of --pages; required without --user-header"),
 		textFlag("groups", &c.users.GroupsFile, "with --users: Apache-style group file"),
-		textFlag("user-header", &c.userHeader, "instead of --users: header in which one of --trusted-proxies names the user, such as X-Forwarded-User"),
-		textFlag("groups-header", &c.groupsHeader, "with --user-header: header in which the proxy names the user's groups, separated by commas"),
-		textFlag("logout-url", &c.web.LogoutURL, "with --user-header: where people sign out, as a path of the proxy or an address"),
+		textFlag("user-header", &c.userHeader,
+			"instead of --users: header in which one of --trusted-proxies names the user, such as X-Forwarded-User"),
+		textFlag("groups-header", &c.groupsHeader,
+			"with --user-header: header in which the proxy names the user's groups, separated by commas"),
+		textFlag("logout-url", &c.web.LogoutURL,
+			"with --user-header: where people sign out, as a path of the proxy or an address"),
 	}
 }
 
@@ -30,15 +34,19 @@ func (c *config) checkSignIn() error {
 	header, groups, logout := c.userHeader, c.groupsHeader, c.web.LogoutURL
 	if header == "" {
 		return cmp.Or(
-			refuse(c.users.UsersFile == "", "say who the users are: --users FILE, or --user-header NAME behind a proxy that signs people in"),
+			refuse(c.users.UsersFile == "",
+				"say who the users are: --users FILE, or --user-header NAME behind a proxy that signs people in"),
 			refuse(groups != "", "--groups-header goes with --user-header; with --users, groups come from --groups FILE"),
 			refuse(logout != "", "--logout-url goes with --user-header; with --users, people sign out here"),
 		)
 	}
 	return cmp.Or(
-		refuse(c.users.UsersFile != "", "--user-header and --users exclude each other: leave out --users, since the proxy names the users"),
-		refuse(c.users.GroupsFile != "", "--user-header and --groups exclude each other: the proxy names the groups, too, with --groups-header NAME"),
-		refuse(!httpguts.ValidHeaderFieldName(header), "--user-header %q: use the name of a header, such as X-Forwarded-User", header),
+		refuse(c.users.UsersFile != "",
+			"--user-header and --users exclude each other: leave out --users, since the proxy names the users"),
+		refuse(c.users.GroupsFile != "", "--user-header and --groups exclude each other: "+
+			"the proxy names the groups, too, with --groups-header NAME"),
+		refuse(!httpguts.ValidHeaderFieldName(header),
+			"--user-header %q: use the name of a header, such as X-Forwarded-User", header),
 		refuse(groups != "" && !httpguts.ValidHeaderFieldName(groups),
 			"--groups-header %q: use the name of a header, such as X-Forwarded-Groups", groups),
 		refuse(strings.EqualFold(header, groups), "--user-header and --groups-header are both %s: use two", header),

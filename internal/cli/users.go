@@ -13,10 +13,14 @@ func usersCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "users",
 		Usage: "list or remove the users of an htpasswd file",
-		Description: "'formulary passwd' adds users and changes passwords. A running server takes every change within two seconds:\n" +
+		Description: "'formulary passwd' adds users and changes passwords. " +
+			"A running server takes every change within two seconds:\n" +
 			"who is removed is out by then, what they submitted stays.",
 		Commands: []*cli.Command{
-			{Name: "list", ArgsUsage: "FILE", Usage: "print the names of those who can sign in, one on a line", Action: listUsers},
+			{
+				Name: "list", ArgsUsage: "FILE", Action: listUsers,
+				Usage: "print the names of those who can sign in, one on a line",
+			},
 			{Name: "remove", ArgsUsage: "FILE USER", Usage: "remove a user", Action: removeUser},
 		},
 		Action: func(context.Context, *cli.Command) error {

@@ -21,11 +21,14 @@ func (c *config) webFlags() []cli.Flag {
 	return []cli.Flag{
 		valueFlag("brand-name", &c.web.BrandName, "Formulary", "name that the pages show"),
 		textFlag("brand-css", &c.brandCSS, "stylesheet that the pages load after their own; read at the start"),
-		listFlag("frame-ancestors", &c.frameAncestors, "origins of wikis that may embed forms, such as https://wiki.example.org"),
+		listFlag("frame-ancestors", &c.frameAncestors,
+			"origins of wikis that may embed forms, such as https://wiki.example.org"),
 	}
 }
 
-func newSite(c *config, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte) (_ *web.Site, err error) {
+func newSite(
+	c *config, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte,
+) (_ *web.Site, err error) {
 	opts := c.web
 	if opts.BrandCSS, err = readBrandCSS(c.brandCSS); err != nil {
 		return nil, &configError{err}
@@ -36,7 +39,8 @@ func newSite(c *config, backend *request.Backend, sessions *session.Sessions, an
 	}
 	var live bool
 	if opts.Browsers, live = backend.Auth.(*auth.Wiki); live && c.base != "" {
-		opts.FrameAncestors = append(opts.FrameAncestors, "'self'") // the wiki has the same host: that is what the base path is for
+		// The wiki has the same host: that is what the base path is for.
+		opts.FrameAncestors = append(opts.FrameAncestors, "'self'")
 	}
 	return web.New(opts), nil
 }
@@ -47,8 +51,8 @@ func parseOrigins(list []string) ([]string, error) {
 	for _, text := range list {
 		text = strings.TrimSpace(text)
 		if !isOrigin(text) {
-			return nil, usagef("--frame-ancestors %q: use an origin such as https://wiki.example.org or https://wiki.example.org:8443, "+
-				"in lower case and with nothing after it", text)
+			return nil, usagef("--frame-ancestors %q: use an origin such as https://wiki.example.org "+
+				"or https://wiki.example.org:8443, in lower case and with nothing after it", text)
 		}
 		origins = append(origins, text)
 	}
@@ -57,7 +61,9 @@ func parseOrigins(list []string) ([]string, error) {
 
 // origin has the characters that a Content-Security-Policy takes for a host.
 // Addresses of IPv6 are not among them: browsers would match them with nothing.
-var origin = regexp.MustCompile(`^https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?(:([0-9]+))?$`)
+var origin = regexp.MustCompile(`^https?://(` + hostLabel + `\.)*` + hostLabel + `(:([0-9]+))?$`)
+
+const hostLabel = `[a-z0-9]([a-z0-9-]*[a-z0-9])?`
 
 // isOrigin takes one origin as browsers write it, and nothing that a policy
 // would read as more than that.

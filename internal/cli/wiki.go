@@ -27,11 +27,14 @@ const usersOfWiki = "wiki"
 func (c *config) wikiFlags() []cli.Flag {
 	return []cli.Flag{
 		wikiCAFlag(&c.wiki.CAFile),
-		valueFlag("wiki-edit-action", &c.wiki.EditAction, "edit", "MediaWiki: users who may do this to a page have its edit right"),
+		valueFlag("wiki-edit-action", &c.wiki.EditAction, "edit",
+			"MediaWiki: users who may do this to a page have its edit right"),
 		durationFlag("wiki-recheck", &c.wikiRecheck, 30*time.Second,
 			"how long an answer of the wiki about rights or about a browser's session counts, 1s to 5m"),
-		durationFlag("wiki-relogin", &c.wikiRelogin, 5*time.Minute, "how long a password counts before the wiki is asked again, 1s to 1h"),
-		listFlag("wiki-cookies", &c.wiki.Cookies, "names of the wiki's session cookies, if they are not those that it usually has"),
+		durationFlag("wiki-relogin", &c.wikiRelogin, 5*time.Minute,
+			"how long a password counts before the wiki is asked again, 1s to 1h"),
+		listFlag("wiki-cookies", &c.wiki.Cookies,
+			"names of the wiki's session cookies, if they are not those that it usually has"),
 	}
 }
 
@@ -49,7 +52,8 @@ func (c *config) checkWiki(cmd *cli.Command) error {
 	users, action := c.users.UsersFile, c.wiki.EditAction
 	if !wiki.IsAddress(c.wiki.Address) {
 		err := refuse(users == usersOfWiki,
-			"--users wiki goes with --pages mediawiki+URL, confluence+URL or confluence-cloud+URL; for a file of that name use ./wiki")
+			"--users wiki goes with --pages mediawiki+URL, confluence+URL or confluence-cloud+URL; "+
+				"for a file of that name use ./wiki")
 		for _, flag := range c.wikiFlags() {
 			name := flag.Names()[0]
 			err = cmp.Or(err, refuse(cmd.IsSet(name),
@@ -58,12 +62,15 @@ func (c *config) checkWiki(cmd *cli.Command) error {
 		return err
 	}
 	err := cmp.Or(
-		refuse(c.userHeader != "", "--user-header does not go with the pages of a live wiki: its users are the wiki's own, by --users wiki"),
+		refuse(c.userHeader != "",
+			"--user-header does not go with the pages of a live wiki: its users are the wiki's own, by --users wiki"),
 		refuse(users != usersOfWiki, "--users must be wiki with the pages of a live wiki: its users are the wiki's own"),
 		refuse(c.users.GroupsFile != "", "--groups does not go with --users wiki: the wiki knows its groups"),
-		refuse(c.wikiRecheck < time.Second || c.wikiRecheck > 5*time.Minute, "--wiki-recheck %v: use 1s to 5m", c.wikiRecheck),
+		refuse(c.wikiRecheck < time.Second || c.wikiRecheck > 5*time.Minute,
+			"--wiki-recheck %v: use 1s to 5m", c.wikiRecheck),
 		refuse(c.wikiRelogin < time.Second || c.wikiRelogin > time.Hour, "--wiki-relogin %v: use 1s to 1h", c.wikiRelogin),
-		refuse(!actionName.MatchString(action), "--wiki-edit-action %q: use the name of an action, such as edit or delete", action),
+		refuse(!actionName.MatchString(action),
+			"--wiki-edit-action %q: use the name of an action, such as edit or delete", action),
 	)
 	for _, name := range c.wiki.Cookies { // a name has the same characters as that of a header
 		err = cmp.Or(err, refuse(!httpguts.ValidHeaderFieldName(name), "--wiki-cookies %q: use names of cookies", name))
@@ -92,7 +99,8 @@ func wikiFormat(address string) markup.Format {
 // wiki checks all pages of a live wiki that somebody may read.
 func (c *checker) wiki(ctx context.Context, options wiki.Options, streams Streams) error {
 	who := wiki.Credential{
-		User: os.Getenv("FORMULARY_WIKI_USER"), Password: os.Getenv("FORMULARY_WIKI_PASSWORD"), Token: os.Getenv("FORMULARY_WIKI_TOKEN"),
+		User: os.Getenv("FORMULARY_WIKI_USER"), Password: os.Getenv("FORMULARY_WIKI_PASSWORD"),
+		Token: os.Getenv("FORMULARY_WIKI_TOKEN"),
 	}
 	if who.Token == "" && (who.User == "" || who.Password == "") {
 		return usagef("say who reads the wiki: set FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, or FORMULARY_WIKI_TOKEN")
@@ -138,6 +146,8 @@ func openPages(c *config, log *slog.Logger) (pages.Source, auth.People, error) {
 	if wiki.InClear(from) {
 		log.Warn("passwords cross the network in clear text on their way to the wiki: use https")
 	}
-	source := pages.NewWiki(pages.WikiOptions{Wiki: w, Format: wikiFormat(from), Recheck: c.wikiRecheck, Mail: &c.mail, Logger: log})
+	source := pages.NewWiki(pages.WikiOptions{
+		Wiki: w, Format: wikiFormat(from), Recheck: c.wikiRecheck, Mail: &c.mail, Logger: log,
+	})
 	return source, auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: c.wikiRelogin, Recheck: c.wikiRecheck}), nil
 }
