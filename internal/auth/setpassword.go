@@ -40,7 +40,8 @@ func SetPassword(file, user, password string) error {
 		return fmt.Errorf("hash password of %s: %w", user, err)
 	}
 	line := user + ":" + string(hash) + "\n"
-	if err := updateUsersFile(file, func(content []byte) ([]byte, error) { return withUser(content, user, line), nil }); err != nil {
+	withLine := func(content []byte) ([]byte, error) { return withUser(content, user, line), nil }
+	if err := updateUsersFile(file, withLine); err != nil {
 		return fmt.Errorf("set password of %s in %s: %w", user, file, err)
 	}
 	return nil

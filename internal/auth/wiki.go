@@ -166,7 +166,9 @@ func (w *Wiki) session(m mac) *wiki.Session {
 var errSilent = &wiki.UnavailableError{RetryAfter: maxWait, Err: errors.New("too many sign-ins wait for the wiki")}
 
 // lead verifies a credential, within the bounds of the throttle.
-func (w *Wiki) lead(ctx context.Context, c wiki.Credential, m mac, from netip.Addr, addr string) (s *wiki.Session, err error) {
+func (w *Wiki) lead(
+	ctx context.Context, c wiki.Credential, m mac, from netip.Addr, addr string,
+) (s *wiki.Session, err error) {
 	name := throttledName(c, m)
 	c.Known = w.verified.usedFrom(m, from)
 	err = w.pass(ctx, m, from, name, func() error {

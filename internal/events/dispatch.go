@@ -26,7 +26,10 @@ const (
 // tuning are the times that tests shorten.
 type tuning struct{ poll, cleanUp, lease, attempt, backoff, grace time.Duration }
 
-var defaultTuning = tuning{500 * time.Millisecond, time.Hour, 25 * time.Second, attemptTimeout, time.Second, time.Second}
+var defaultTuning = tuning{
+	poll: 500 * time.Millisecond, cleanUp: time.Hour, lease: 25 * time.Second,
+	attempt: attemptTimeout, backoff: time.Second, grace: time.Second,
+}
 
 // DispatcherOptions are what a dispatcher works with.
 type DispatcherOptions struct {
@@ -57,8 +60,9 @@ type Dispatcher struct {
 // NewDispatcher makes a dispatcher.
 func NewDispatcher(opts DispatcherOptions) *Dispatcher {
 	return &Dispatcher{
-		DispatcherOptions: opts, tune: defaultTuning, metrics: metrics{delivered: prometheus.NewCounterVec(deliveredOpts, hookLabel)},
-		due: map[string][]store.Queue{}, lastPage: map[string]int64{},
+		DispatcherOptions: opts, tune: defaultTuning,
+		metrics: metrics{delivered: prometheus.NewCounterVec(deliveredOpts, hookLabel)},
+		due:     map[string][]store.Queue{}, lastPage: map[string]int64{},
 		inFlight: map[store.Queue]bool{}, ended: make(chan store.Queue, (maxHooks+1)*slotsPerHook),
 	}
 }
@@ -256,10 +260,11 @@ func (d *Dispatcher) destinations() map[string]destination {
 		}}
 	}
 	if mail := d.Listeners.mail; mail != nil {
-		all[store.MailHook] = destination{maxTold, maxTold, d.NotifyInterval, func(ctx context.Context, events []store.Event) error {
+		tell := func(ctx context.Context, events []store.Event) error {
 			e := events[len(events)-1]
 			return mail.Send(ctx, Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)})
-		}}
+		}
+		all[store.MailHook] = destination{maxTold, maxTold, d.NotifyInterval, tell}
 	}
 	return all
 }

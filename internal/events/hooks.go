@@ -68,11 +68,14 @@ func parseHooks(content []byte, dir string) (hooks []Hook, err error) {
 	if err := yaml.Load(content, &document, yaml.WithPlugin(limit.New(limit.DepthValue(maxNesting)))); err != nil {
 		at := &yaml.LoadError{}
 		_ = errors.As(err, &at) // its message may quote a secret
-		return nil, mistake(at.Mark.Line, `this is not one YAML document that begins with "hooks:": check indentation, colons, quotes and brackets`)
+		return nil, mistake(at.Mark.Line, `this is not one YAML document that begins with "hooks:": `+
+			`check indentation, colons, quotes and brackets`)
 	}
-	top := document.Content[0].Content
-	if document.Content[0].Kind != yaml.MappingNode || len(top) != 2 || top[0].Value != "hooks" || top[1].Kind != yaml.SequenceNode || len(top[1].Content) > maxHooks {
-		return nil, mistake(document.Content[0].Line, `write "hooks:" and a list of at most %d hooks, and no other key`, maxHooks)
+	root := document.Content[0]
+	top := root.Content
+	isHooks := root.Kind == yaml.MappingNode && len(top) == 2 && top[0].Value == "hooks"
+	if !isHooks || top[1].Kind != yaml.SequenceNode || len(top[1].Content) > maxHooks {
+		return nil, mistake(root.Line, `write "hooks:" and a list of at most %d hooks, and no other key`, maxHooks)
 	}
 	lines := map[string]int{} // by name
 	for _, n := range top[1].Content {
@@ -154,7 +157,8 @@ func readTexts(key, value *yaml.Node, again bool) (texts []string, err error) {
 		if isKey(key.Value) { // otherwise it may be a secret in the wrong place
 			name = key.Value + ": "
 		}
-		return nil, mistake(key.Line, "%sthere is no such key: use name, url, secret, secretFile, pages, forms, events, body and allowPrivate", name)
+		return nil, mistake(key.Line, "%sthere is no such key: "+
+			"use name, url, secret, secretFile, pages, forms, events, body and allowPrivate", name)
 	}
 	items := []*yaml.Node{value}
 	if value.Kind == yaml.SequenceNode && slices.Contains([]string{"pages", "forms", "events"}, key.Value) {

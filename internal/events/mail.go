@@ -66,7 +66,10 @@ type session struct {
 
 // NewMailer checks the options. Its errors never contain a password.
 func NewMailer(o MailOptions) (*Mailer, error) {
-	m := &Mailer{MailDomains: o.Domains, options: o, timeout: mailTimeout, idle: make(chan *session, slotsPerHook), server: parseURL(o.Server, "smtp", "smtps"), public: parseURL(o.PublicURL, "http", "https")}
+	m := &Mailer{
+		MailDomains: o.Domains, options: o, timeout: mailTimeout, idle: make(chan *session, slotsPerHook),
+		server: parseURL(o.Server, "smtp", "smtps"), public: parseURL(o.PublicURL, "http", "https"),
+	}
 	_, inURL := m.server.User.Password()
 	hasUser, hasPassword := m.server.User.Username() != "", o.Password != "" || o.PasswordFile != ""
 	from, err := netmail.ParseAddress(o.From)
@@ -74,15 +77,18 @@ func NewMailer(o MailOptions) (*Mailer, error) {
 	case inURL:
 		err = errors.New("--smtp must not contain a password: use --smtp-password-file or FORMULARY_SMTP_PASSWORD")
 	case m.server.Host == "" || m.server.Path != "":
-		err = errors.New("--smtp must be smtp://HOST, smtp://USER@HOST:587 or smtps://USER@HOST:465, without a path or a query")
+		err = errors.New("--smtp must be smtp://HOST, smtp://USER@HOST:587 or smtps://USER@HOST:465, " +
+			"without a path or a query")
 	case o.Password != "" && o.PasswordFile != "":
 		err = errors.New("--smtp-password-file and FORMULARY_SMTP_PASSWORD: use one of them")
 	case hasUser != hasPassword:
-		err = errors.New("a user in --smtp needs a password, by --smtp-password-file or FORMULARY_SMTP_PASSWORD, and a password needs a user")
+		err = errors.New("a user in --smtp needs a password, by --smtp-password-file or FORMULARY_SMTP_PASSWORD, " +
+			"and a password needs a user")
 	case err != nil || !forms.IsEmail(from.Address) || strings.ContainsFunc(from.Name, unicode.IsControl):
 		err = errors.New("--mail-from must be one address, such as forms@example.org or Forms <forms@example.org>")
 	case m.public.Host == "" || m.public.User != nil:
-		err = errors.New("--public-url must be the address of this server, such as https://forms.example.org, without user, query and fragment")
+		err = errors.New("--public-url must be the address of this server, such as https://forms.example.org, " +
+			"without user, query and fragment")
 	default:
 		_, err = m.password()
 	}
@@ -176,10 +182,11 @@ var errPassword = errors.New("the password file can't be read")
 
 // dial gives go-mail a dialer of our own: its own connections do not end with ctx.
 func (m *Mailer) dial(ctx context.Context) (*session, error) {
-	host, port, policy := m.server.Hostname(), map[string]string{"smtp": "587", "smtps": "465"}[m.server.Scheme], mail.TLSOpportunistic
+	host, policy := m.server.Hostname(), mail.TLSOpportunistic
+	port := cmp.Or(m.server.Port(), map[string]string{"smtp": "587", "smtps": "465"}[m.server.Scheme])
 	s := &session{}
 	dial := func(_ context.Context, network, _ string) (conn net.Conn, err error) {
-		s.conn, err = new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, cmp.Or(m.server.Port(), port)))
+		s.conn, err = new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(host, port))
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +197,10 @@ func (m *Mailer) dial(ctx context.Context) (*session, error) {
 		}
 		return limited, nil
 	}
-	options := []mail.Option{mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.tls), mail.WithTimeout(mailTimeout), mail.WithoutNoop(), mail.WithoutRset()}
+	options := []mail.Option{
+		mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.tls), mail.WithTimeout(mailTimeout),
+		mail.WithoutNoop(), mail.WithoutRset(),
+	}
 	if user := m.server.User.Username(); user != "" {
 		password, err := m.password()
 		if err != nil {
@@ -199,7 +209,8 @@ func (m *Mailer) dial(ctx context.Context) (*session, error) {
 		if m.server.Scheme == "smtp" { // with smtps, all is encrypted
 			policy = mail.TLSMandatory
 		}
-		options = append(options, mail.WithUsername(user), mail.WithPassword(password), mail.WithOpportunisticSMTPAuth(mail.SMTPAuthPlain, mail.SMTPAuthLogin))
+		options = append(options, mail.WithUsername(user), mail.WithPassword(password),
+			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthPlain, mail.SMTPAuthLogin))
 	}
 	client, err := mail.NewClient(host, append(options, mail.WithTLSPolicy(policy))...)
 	if err == nil {
@@ -219,10 +230,12 @@ func (c limitedConn) Read(p []byte) (int, error) { return c.limited.Read(p) }
 
 func (m *Mailer) message(n Mail) *mail.Msg {
 	// A header has one line, and mail readers decode what is between =? and ?=.
-	words := strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) })
-	subject := forms.Counted(n.Count, "new submission", "new submissions") + ": " + forms.Truncate(strings.Join(words, " "), maxTitle)
+	isBreak := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
+	title := strings.Join(strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), isBreak), " ")
+	subject := forms.Counted(n.Count, "new submission", "new submissions") + ": " + forms.Truncate(title, maxTitle)
 	link := m.public.JoinPath("page", strconv.FormatInt(n.PageID, 10), "form", url.PathEscape(n.FormID), "results")
-	text := fmt.Sprintf("%s\n\n%s\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n", subject, link)
+	text := fmt.Sprintf("%s\n\n%s\n\nThe form has your address under \"notify\". "+
+		"To get no more such mails, have it removed there.\n", subject, link)
 	if n.FormID == "" {
 		subject, text = "Test mail", "This is a test: mails from "+m.public.String()+" arrive.\n"
 	}
@@ -250,7 +263,8 @@ func explainMail(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		phrase = "no answer in time"
 	case isRefused && refused.ErrorCode() != 0:
-		phrase = fmt.Sprintf("the mail server refused the %s (%d)", cmp.Or(refusals[refused.Reason], "mail"), refused.ErrorCode())
+		what := cmp.Or(refusals[refused.Reason], "mail")
+		phrase = fmt.Sprintf("the mail server refused the %s (%d)", what, refused.ErrorCode())
 	case isReply && strings.HasPrefix(err.Error(), "SMTP AUTH"):
 		phrase = fmt.Sprintf("sign-in refused (%d)", reply.Code)
 	case isReply:

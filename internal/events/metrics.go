@@ -16,7 +16,8 @@ var (
 	deliveredOpts = prometheus.CounterOpts{Name: "formulary_events_delivered_total", Help: "Events that were delivered."}
 	queuedDesc    = prometheus.NewDesc("formulary_events_queued", "Events that wait for delivery.", hookLabel, nil)
 	failedDesc    = prometheus.NewDesc("formulary_events_failed", "Events whose delivery was given up.", hookLabel, nil)
-	oldestDesc    = prometheus.NewDesc("formulary_events_oldest_seconds", "Age of the oldest event that waits.", hookLabel, nil)
+	oldestDesc    = prometheus.NewDesc("formulary_events_oldest_seconds",
+		"Age of the oldest event that waits.", hookLabel, nil)
 )
 
 // metrics has what was delivered, and what the store has counted.
@@ -66,6 +67,7 @@ func (d *Dispatcher) Collect(ch chan<- prometheus.Metric) {
 		}
 		ch <- prometheus.MustNewConstMetric(queuedDesc, prometheus.GaugeValue, float64(c.Queued), name)
 		ch <- prometheus.MustNewConstMetric(failedDesc, prometheus.GaugeValue, float64(c.Failed), name)
-		ch <- prometheus.MustNewConstMetric(oldestDesc, prometheus.GaugeValue, math.Round(time.Since(c.Oldest).Seconds()), name)
+		age := math.Round(time.Since(c.Oldest).Seconds())
+		ch <- prometheus.MustNewConstMetric(oldestDesc, prometheus.GaugeValue, age, name)
 	}
 }

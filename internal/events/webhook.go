@@ -88,7 +88,8 @@ func (h *Hook) post(ctx context.Context, id string, p payload) (status int, err 
 	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
 	request.Header = http.Header{
-		"Content-Type": {"application/json"}, "User-Agent": {"Formulary"}, "Webhook-Id": {id}, "Webhook-Timestamp": {timestamp},
+		"Content-Type": {"application/json"}, "User-Agent": {"Formulary"},
+		"Webhook-Id": {id}, "Webhook-Timestamp": {timestamp},
 		"Webhook-Signature": {"v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))},
 		// It has no value and is not sent. With it, the transport sends the request again over a
 		// new connection if the receiver has closed an idle one.

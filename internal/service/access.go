@@ -257,7 +257,8 @@ func sameEntries(merged, stored []forms.Entry) bool {
 // shrink.
 func (s *Service) checkSize(entries, stored []forms.Entry) error {
 	if len(entries) > forms.MaxEntries { // fields that have left the page count, too
-		return Errorf(TooLarge, "The submission would have answers to more than %d fields. Nothing was changed.", forms.MaxEntries)
+		return Errorf(TooLarge, "The submission would have answers to more than %d fields. Nothing was changed.",
+			forms.MaxEntries)
 	}
 	if n := size(entries); n <= s.opts.MaxSubmission || n <= size(stored) {
 		return nil
