@@ -99,7 +99,8 @@ type Store interface {
 	Delete(ctx context.Context, key Key, check func(forms.Submission) error, events ...Event) error
 
 	// Scan calls visit for every submission that the query selects, in the
-	// query's order, until visit returns an error, which Scan returns as it is. No lock, transaction or connection is held while visit runs, and
+	// query's order, until visit returns an error, which Scan returns as it is.
+	// No lock, transaction or connection is held while visit runs, and
 	// memory does not grow with the number of submissions. A scan is not one
 	// snapshot: what is written meanwhile may show or not, but what was there
 	// before and stays is visited exactly once. The submission's Entries are

@@ -224,7 +224,8 @@ func compare(ctx context.Context, to store.Engine, want *checksum, progress Prog
 	}
 	progress("comparing", found.count, want.count)
 	if !found.equal(want) {
-		return fmt.Errorf("%w: %d submissions were copied, and %d are there. Is a server using the target? Stop it, and copy again",
+		return fmt.Errorf("%w: %d submissions were copied, and %d are there. "+
+			"Is a server using the target? Stop it, and copy again",
 			ErrDifferent, want.count, found.count)
 	}
 	return nil

@@ -70,8 +70,8 @@ func (c *Files) sweep(ctx context.Context) error {
 }
 
 // removeSome removes some chunks of a marked file that is not being read, if more than so many chunks are marked. It
-// returns false when there is nothing to remove. The caller has the turn. Several replicas may remove the same file: its row stays until all of
-// its chunks are gone.
+// returns false when there is nothing to remove. The caller has the turn. Several replicas may remove the same file:
+// its row stays until all of its chunks are gone.
 func (c *Files) removeSome(ctx context.Context, moreThan int64) (more bool, err error) {
 	var id int64
 	err = queryRow(ctx, c.engine, []any{&id}, sqlNextRemoved, moreThan, c.beingRead())

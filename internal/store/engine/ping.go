@@ -24,7 +24,8 @@ func (p *Pinger) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil { // the select below would choose at random
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	done := p.calls.DoChan("", func() (any, error) { //nolint:contextcheck // it is shared, so it must outlive the first caller
+	//nolint:contextcheck // it is shared, so it must outlive the first caller
+	done := p.calls.DoChan("", func() (any, error) {
 		return nil, p.ping(context.Background())
 	})
 	select {

@@ -38,7 +38,8 @@ func (m Migrations) Require(version int) error {
 	if version == len(m) {
 		return nil
 	}
-	return fmt.Errorf("it has schema version %d and this formulary needs version %d: use the formulary that made it", version, len(m))
+	return fmt.Errorf("it has schema version %d and this formulary needs version %d: use the formulary that made it",
+		version, len(m))
 }
 
 // CheckSchema refuses a database that lacks a table, column or index. want holds all their

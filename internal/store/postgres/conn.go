@@ -128,7 +128,8 @@ func (s *Store) transact(ctx context.Context, options pgx.TxOptions, fn func(pgx
 	}
 	defer release(ctx, conn)
 	err = pgx.BeginTxFunc(ctx, conn, options, func(tx pgx.Tx) error {
-		const unlimited = `SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)`
+		const unlimited = `SELECT set_config('statement_timeout', '0', true),
+			set_config('idle_in_transaction_session_timeout', '0', true)`
 		if _, err := tx.Exec(ctx, unlimited); err != nil {
 			return err
 		}

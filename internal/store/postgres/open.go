@@ -162,7 +162,8 @@ func configure(options Options) (*pgxpool.Config, error) {
 	}
 	c := config.ConnConfig
 	if c.DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
-		return nil, errors.New("the database URL asks for the simple protocol, which is not supported: leave out default_query_exec_mode")
+		return nil, errors.New("the database URL asks for the simple protocol, which is not supported: " +
+			"leave out default_query_exec_mode")
 	}
 	if c.ConnectTimeout == 0 { // the driver would wait forever for a host that accepts the connection and never answers
 		c.ConnectTimeout = connectTimeout
@@ -201,7 +202,8 @@ func parseURL(text string) (*pgxpool.Config, error) {
 	const what = "the database URL can't be read"
 	u, urlErr := url.Parse(text)
 	if urlErr != nil {
-		return nil, errors.New(what + ": it must look like postgres://user:password@host:port/database, with special characters percent-encoded")
+		return nil, errors.New(what + ": it must look like postgres://user:password@host:port/database, " +
+			"with special characters percent-encoded")
 	}
 	u.User = nil
 	query := u.Query()

@@ -51,7 +51,9 @@ func readSubmission(row pgx.Row, sub *forms.Submission, before ...any) error {
 }
 
 // ByKey implements store.Store.
-func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
+func (s *Store) ByKey(
+	ctx context.Context, pageID int64, formID, key string,
+) (sub forms.Submission, body string, err error) {
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		sub = forms.Submission{PageID: pageID, FormID: formID}
 		return readSubmission(conn.QueryRow(ctx, sqlByKey, pageID, formID, key), &sub, &sub.ID, &body)
@@ -135,7 +137,9 @@ func commit(
 }
 
 // Delete implements store.Store. Like an update it takes two round trips.
-func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event) error {
+func (s *Store) Delete(
+	ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event,
+) error {
 	var removed []int64
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		found, err := lockSubmission(ctx, conn, key)

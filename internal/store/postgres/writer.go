@@ -257,7 +257,9 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 
 // insertEach stores the rows that violate nothing, sets the outcome of each
 // operation, and returns the operations whose rows were refused.
-func (b batch) insertEach(ctx context.Context, conn *pgx.Conn, columns []any) (refused map[int64]*operation, err error) {
+func (b batch) insertEach(
+	ctx context.Context, conn *pgx.Conn, columns []any,
+) (refused map[int64]*operation, err error) {
 	sql, columns := b.withEvents(sqlCreate, sqlCreateWithEvents, columns)
 	stored, err := queryIDs(ctx, conn, sql, columns...)
 	if err != nil {

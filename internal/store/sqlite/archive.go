@@ -108,7 +108,8 @@ func (s *Store) Clear(ctx context.Context) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		clear(tx.counts)
 		return tx.atomically(func() error {
-			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files; DELETE FROM events; DELETE FROM event_queues`)
+			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files;
+				DELETE FROM events; DELETE FROM event_queues`)
 		})
 	})
 }

@@ -32,7 +32,8 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 	tempDir := file + ".partial"
 	err := os.Mkdir(tempDir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, from a run that did not finish or is still going on: remove it if it is not", tempDir)
+		return fmt.Errorf("%s is there already, from a run that did not finish or is still going on: "+
+			"remove it if it is not", tempDir)
 	}
 	if err != nil {
 		return err
@@ -125,7 +126,8 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	}
 	defer func() { _ = lock.Close() }()
 	target := filepath.Join(dir, FileName)
-	for _, suffix := range []string{"", "-wal", "-journal"} { // SQLite would apply a journal of another database to this one
+	// SQLite would apply a journal of another database to this one.
+	for _, suffix := range []string{"", "-wal", "-journal"} {
 		info, err := os.Lstat(target + suffix)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 			continue
@@ -170,7 +172,8 @@ func checkBackupFile(file string) error {
 		return fmt.Errorf("%s is not a regular file: a backup is read more than once", file)
 	}
 	if size(file+"-wal") > 0 {
-		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. Run 'formulary backup' on its directory, and restore what that writes", file)
+		return fmt.Errorf("%s is a store and no backup: what was written last is in %[1]s-wal. "+
+			"Run 'formulary backup' on its directory, and restore what that writes", file)
 	}
 	return nil
 }

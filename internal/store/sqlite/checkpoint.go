@@ -76,7 +76,8 @@ func (w *writer) ping(tx *tx) error {
 	}
 	if bytes := w.wal.bytes(); bytes > w.wal.limit {
 		w.wal.checkpointAt = 0 // a server that is not ready may get no writes, so this ping must lead to a checkpoint
-		return fmt.Errorf("%w: the write-ahead log has grown to %d MiB, since checkpoints fail: the log says why", store.ErrUnavailable, bytes>>20)
+		return fmt.Errorf("%w: the write-ahead log has grown to %d MiB, since checkpoints fail: the log says why",
+			store.ErrUnavailable, bytes>>20)
 	}
 	return nil
 }
@@ -130,7 +131,8 @@ func (w *writer) noteCheckpoint(err error) {
 	case w.wal.failing || busy && w.wal.pages.Load() < busyPages:
 		return
 	case busy:
-		w.log.Warn("the write-ahead log grows, since another process reads the database: end it, or wait until a backup is done",
+		w.log.Warn("the write-ahead log grows, since another process reads the database: "+
+			"end it, or wait until a backup is done",
 			"file", w.files[1].name, "bytes", w.wal.bytes())
 	default:
 		w.log.Error("the write-ahead log grows, since it can't be copied into the database: check the disk",

@@ -111,7 +111,8 @@ func (s fileEngine) CheckRoom(ctx context.Context) error {
 	if err := unix.Statfs(filepath.Dir(s.writer.files[0].name), &disk); err != nil {
 		return fmt.Errorf("%w: look for free space: %w", store.ErrUnavailable, err)
 	}
-	room := int64(disk.Bavail)*int64(disk.Bsize) - s.writer.wal.bytes() //nolint:gosec,unconvert // no disk is larger; types differ between systems
+	//nolint:gosec,unconvert // no disk is larger; types differ between systems
+	room := int64(disk.Bavail)*int64(disk.Bsize) - s.writer.wal.bytes()
 	if room >= minRoom {
 		return nil
 	}

@@ -64,7 +64,8 @@ func flockDir(dir string, flock func(fd, how int) error) (*os.File, error) {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		err = fmt.Errorf("data directory %s %w", dir, ErrInUse)
 	case err != nil:
-		err = fmt.Errorf("data directory %s can't be locked (%w): it must be on a local disk, not on a network file system", dir, err)
+		err = fmt.Errorf("data directory %s can't be locked (%w): "+
+			"it must be on a local disk, not on a network file system", dir, err)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -78,7 +79,8 @@ func refuseReadOnly(dir string) error {
 	const writable = 2 // W_OK
 	err := syscall.Access(dir, writable)
 	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("the data directory %s is read-only for this user (%w): mount it for writing, or give it to the user that formulary runs as", dir, err)
+		return fmt.Errorf("the data directory %s is read-only for this user (%w): "+
+			"mount it for writing, or give it to the user that formulary runs as", dir, err)
 	}
 	return nil
 }
@@ -90,11 +92,12 @@ func refuseUnfinishedRestore(dir string) error {
 	if _, err := os.Lstat(partial); err != nil {
 		return nil //nolint:nilerr // there is none
 	}
-	return fmt.Errorf("data directory %s holds a restore that was not finished: run 'formulary restore' again with the same backup, or remove %s", dir, partial)
+	return fmt.Errorf("data directory %s holds a restore that was not finished: "+
+		"run 'formulary restore' again with the same backup, or remove %s", dir, partial)
 }
 
-// refuseTraces keeps a new store from replacing one whose database is missing or empty, or has lost its log, which holds
-// all of a store that is young: a log, a key or a backup says that there was one. SQLite would delete the log.
+// refuseTraces keeps a new store from replacing one whose database is missing or empty, or has lost its log, which
+// holds all of a store that is young: a log, a key or a backup says that there was one. SQLite would delete the log.
 func refuseTraces(path string) error {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -105,8 +108,9 @@ func refuseTraces(path string) error {
 		isLog := name == FileName+"-wal" && size(path) == 0 && size(path+"-wal") > 0
 		isBackup := name != FileName && strings.HasSuffix(name, ".db")
 		if isLog || isBackup || strings.Contains(name, ".key") {
-			return fmt.Errorf("the database is missing or empty, and %s says that there was a store: mount its volume, put %s back, "+
-				"or use 'formulary restore'. If a new store is wanted, move %[1]s away", name, FileName)
+			return fmt.Errorf("the database is missing or empty, and %s says that there was a store: "+
+				"mount its volume, put %s back, or use 'formulary restore'. "+
+				"If a new store is wanted, move %[1]s away", name, FileName)
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func classify(err error) error {
 	case !errors.As(err, &code):
 		return err
 	case errors.Is(err, sqlite3.IOERR_DATA):
-		return fmt.Errorf("the database is damaged: a page does not match its checksum: stop the server and restore a backup: %w", err)
+		return fmt.Errorf("the database is damaged: a page does not match its checksum: "+
+			"stop the server and restore a backup: %w", err)
 	// The index of the WAL can't be made longer. The only reason for that is a full disk.
 	case code == sqlite3.FULL, errors.Is(err, sqlite3.IOERR_SHMSIZE):
 		return fmt.Errorf("%w: %w", store.ErrFull, err)

@@ -11,7 +11,9 @@ import (
 
 // change runs a write of a submission, which returns the row id. It makes the
 // contents of the files follow, and stores the events.
-func (t *tx) change(before, after []forms.StoredFile, events []store.Event, write func() (rowID int64, err error)) (err error) {
+func (t *tx) change(
+	before, after []forms.StoredFile, events []store.Event, write func() (rowID int64, err error),
+) (err error) {
 	var rowID int64
 	if slices.Equal(before, after) {
 		rowID, err = write()

@@ -47,7 +47,8 @@ func (id identity) check(minDatabase, minWAL int64) (database int64, err error) 
 		found, size, err := statFile(f.name)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return 0, fmt.Errorf("%w: the files of the store can't be looked at, so nothing more is stored: %w", store.ErrUnavailable, err)
+			return 0, fmt.Errorf("%w: the files of the store can't be looked at, so nothing more is stored: %w",
+				store.ErrUnavailable, err)
 		case err != nil || found != f.opened:
 			return 0, fmt.Errorf("%w: %s was removed or replaced while the server runs: nothing more is stored. "+
 				"Stop the server, put the file back or restore a backup, and start again", store.ErrUnavailable, f.name)

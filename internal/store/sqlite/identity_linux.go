@@ -10,5 +10,6 @@ func statFile(name string) (id fileID, size int64, err error) {
 	if unix.Statx(unix.AT_FDCWD, name, 0, unix.STATX_INO|unix.STATX_SIZE, &found) != nil {
 		return statPortable(name) // which says what is wrong, or works where statx is not allowed
 	}
-	return fileID{unix.Mkdev(found.Dev_major, found.Dev_minor), found.Ino}, int64(found.Size), nil //nolint:gosec // no file is larger
+	//nolint:gosec // no file is larger
+	return fileID{unix.Mkdev(found.Dev_major, found.Dev_minor), found.Ino}, int64(found.Size), nil
 }

@@ -85,7 +85,8 @@ func readForm(conn *connection, name formName) (n int64, err error) {
 	case err != nil:
 		return 0, fmt.Errorf("look up form: %w", err)
 	case n > maxForm:
-		return 0, fmt.Errorf("form %s on page %d is number %d of a store that can hold %d", name.formID, name.pageID, n, maxForm)
+		return 0, fmt.Errorf("form %s on page %d is number %d of a store that can hold %d",
+			name.formID, name.pageID, n, maxForm)
 	}
 	return n, nil
 }

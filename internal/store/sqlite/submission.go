@@ -119,7 +119,9 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (f
 }
 
 // replace stores a submission as it is after an update, unless it is not what it was before.
-func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.Submission, events []store.Event) error {
+func (s *Store) replace(
+	ctx context.Context, key store.Key, before, after forms.Submission, events []store.Event,
+) error {
 	err := s.writer.do(ctx, func(tx *tx) error {
 		at, now, err := tx.find(key)
 		if err != nil {
@@ -141,7 +143,9 @@ func (s *Store) replace(ctx context.Context, key store.Key, before, after forms.
 }
 
 // Delete implements store.Store.
-func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event) error {
+func (s *Store) Delete(
+	ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event,
+) error {
 	var sub forms.Submission
 	err := s.writer.do(ctx, func(tx *tx) (err error) {
 		var at int64
@@ -213,7 +217,9 @@ func readSubmission(stmt *sqlite3.Stmt, key store.Key) (forms.Submission, error)
 }
 
 // ByKey implements store.Store.
-func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error) {
+func (s *Store) ByKey(
+	ctx context.Context, pageID int64, formID, key string,
+) (sub forms.Submission, body string, err error) {
 	err = s.pool.with(ctx, func(conn *connection) error {
 		form, err := s.form(conn, formName{pageID, formID})
 		if err != nil {

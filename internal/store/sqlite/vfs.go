@@ -34,7 +34,10 @@ func (v checkedVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.Fi
 	if err != nil {
 		return nil, flags, diskFull(err)
 	}
-	f := &checkedFile{File: opened, name: name.String(), database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != ""}
+	f := &checkedFile{
+		File: opened, name: name.String(),
+		database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != "",
+	}
 	f.checksums = f.vacuum
 	return f, flags, nil
 }

@@ -20,7 +20,7 @@ import (
 const (
 	walHeaderBytes   = 32
 	frameHeaderBytes = 24
-	walMagic         = 0x377f0682 // the last bit tells the byte order of checksums: WebAssembly is little-endian on every machine
+	walMagic         = 0x377f0682 // the last bit tells the byte order of checksums: WebAssembly is always little-endian
 	saltOffset       = 16         // of 8 bytes in the WAL's header
 	frameSaltOffset  = 8          // of 8 bytes in a frame's header
 )
@@ -37,8 +37,9 @@ func checkWAL(path string) error {
 		case !found.damaged:
 			return nil
 		case found.valid == last:
-			return fmt.Errorf("the write-ahead log %s-wal is damaged in frame %d: submissions that were stored after that can't be read, "+
-				"and SQLite would drop them without a word. Nothing was changed. Keep a copy of the directory, and restore the last backup into another one. "+
+			return fmt.Errorf("the write-ahead log %s-wal is damaged in frame %d: "+
+				"submissions that were stored after that can't be read, and SQLite would drop them without a word. "+
+				"Nothing was changed. Keep a copy of the directory, and restore the last backup into another one. "+
 				"The sqlite3 shell reads what was stored before the damage", path, found.valid+1)
 		}
 		last = found.valid
@@ -84,9 +85,11 @@ type frames struct {
 // committed, since each is on the disk before the next one begins.
 func readFrames(r io.Reader, header []byte) (found frames, err error) {
 	sum := walSum{}.add(header[:24])
-	ok := binary.BigEndian.Uint32(header)&^1 == walMagic && binary.BigEndian.Uint32(header[8:]) == pageBytes && sum == readWALSum(header[24:])
+	number := binary.BigEndian.Uint32
+	ok := number(header)&^1 == walMagic && number(header[8:]) == pageBytes && sum == readWALSum(header[24:])
 	frame := make([]byte, frameBytes)
-	for passed, ended := false, false; ; sum = readWALSum(frame[16:]) { // ended: the frame before is the last of a transaction
+	passed, ended := false, false // ended: the frame before is the last of a transaction
+	for ; ; sum = readWALSum(frame[16:]) {
 		if _, err := io.ReadFull(r, frame); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return found, nil
 		} else if err != nil {
@@ -94,7 +97,7 @@ func readFrames(r io.Reader, header []byte) (found frames, err error) {
 		}
 		ours := bytes.Equal(frame[frameSaltOffset:16], header[saltOffset:24])
 		valid := ours && sum.add(frame[:8]).add(frame[frameHeaderBytes:]) == readWALSum(frame[16:])
-		commits := ours && binary.BigEndian.Uint32(frame[4:]) != 0
+		commits := ours && number(frame[4:]) != 0
 		passed = passed || !valid
 		switch {
 		case !ok, passed && valid && ended: // the header is on the disk before the first frame
