@@ -132,7 +132,8 @@ func (s *EntryScanner) Next() bool {
 		i++
 	}
 	s.ID = text[id:i]
-	if i == id || len(text)-i < len(beforeFieldID)+len(fieldID)+len(beforeValue) || string(text[i:i+len(beforeFieldID)]) != beforeFieldID {
+	shortest := len(beforeFieldID) + len(fieldID) + len(beforeValue)
+	if i == id || len(text)-i < shortest || string(text[i:i+len(beforeFieldID)]) != beforeFieldID {
 		return false
 	}
 	i += len(beforeFieldID)

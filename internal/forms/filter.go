@@ -71,7 +71,8 @@ func (r Rule) withTimes() (rule Rule, message string) {
 		}
 		millis, ok := parseTime(text)
 		if !ok {
-			return r, "must be a time such as 2026-01-31T12:00:00Z or 2026-01-31, or milliseconds since 1970 (write + as %2B in an address)"
+			return r, "must be a time such as 2026-01-31T12:00:00Z or 2026-01-31, or milliseconds since 1970 " +
+				"(write + as %2B in an address)"
 		}
 		times[i] = millis
 	}

@@ -158,7 +158,7 @@ type Field struct {
 	Required   bool
 	Validation Validation
 	Options    []string
-	Accept     []string   // of type File: extensions (.pdf), media types (image/png) and ranges (image/*) in lower case; empty accepts every file
+	Accept     []string   // of type File: such as .pdf, image/png or image/*, in lower case; empty accepts every file
 	MaxSize    int64      // of type File: the largest file in bytes; 0 sets no limit
 	Condition  *Condition // its own, or that of its section; nil when it always shows
 

@@ -74,7 +74,9 @@ type valueCounter interface {
 // NewSummarizer makes a Summarizer for submissions of the form. Days are those of the
 // zone, as in filters.
 func (f *Form) NewSummarizer(zone *time.Location) *Summarizer {
-	s := &Summarizer{row: f.NewResult(), zone: zone, days: map[time.Time]int64{}, fields: make([]fieldCounter, len(f.Fields))}
+	s := &Summarizer{
+		row: f.NewResult(), zone: zone, days: map[time.Time]int64{}, fields: make([]fieldCounter, len(f.Fields)),
+	}
 	for rank := range f.Fields {
 		c := &s.fields[rank]
 		c.Field = &f.Fields[rank]

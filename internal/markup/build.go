@@ -91,7 +91,8 @@ func (r *formReader) measure() {
 	switch {
 	case size > MaxDefinitionBytes:
 		r.errorf(r.at, "split the form, or shorten its conditions and options",
-			"the form's definition has %d bytes, more than the %d allowed: a section's condition counts once for each of its fields, and a list as often as aliases repeat it",
+			"the form's definition has %d bytes, more than the %d allowed: "+
+				"a section's condition counts once for each of its fields, and a list as often as aliases repeat it",
 			size, MaxDefinitionBytes)
 	case r.defined+size > MaxPageDefinitionBytes:
 		r.errorf(r.at, "move forms to other pages",

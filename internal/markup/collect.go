@@ -13,7 +13,8 @@ import (
 func (p *reader) addBlock(number int, block *rawBlock) {
 	switch {
 	case number == 1 && p.pageID == 0 && !p.unreadable:
-		p.errorf(block.at, `let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
+		p.errorf(block.at,
+			`let the file's name begin with a number, as in 123-feedback.md, or put "id: 123" into the front matter`,
 			"the page has a form but no id")
 	case number == MaxForms+1:
 		p.errorf(block.at, "split it into several pages", "the page has more than %d forms", MaxForms)

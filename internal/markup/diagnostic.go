@@ -112,7 +112,8 @@ func (p *reader) full() bool { return len(p.diagnostics) >= MaxDiagnostics }
 // each time the alias is used, but its diagnostics are listed once.
 func (p *reader) sorted() []Diagnostic {
 	if p.unlisted != "" {
-		p.diagnostics = append(p.diagnostics, offsetDiagnostic{len(p.src), Diagnostic{Severity: p.unlisted, Message: "too many problems: the others are not listed"}})
+		last := Diagnostic{Severity: p.unlisted, Message: "too many problems: the others are not listed"}
+		p.diagnostics = append(p.diagnostics, offsetDiagnostic{len(p.src), last})
 	}
 	slices.SortStableFunc(p.diagnostics, func(a, b offsetDiagnostic) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Severity, b.Severity))

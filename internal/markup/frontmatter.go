@@ -49,7 +49,8 @@ var (
 	// permissionLine matches a permission in a text that is not read as YAML.
 	permissionLine = regexp.MustCompile(`(?im)^[ \t\x{a0}]*["']?(?:view|edit|results)["']?[ \t\x{a0}]*:`)
 	// misplacedMeta matches a front matter after white space, comments and an XML declaration.
-	misplacedMeta = regexp.MustCompile(`(?s)^(?:` + invisible + `|<!--.*?-->|<\?xml.*?\?>)*(---` + invisible + `*?\n.*?(?:\n` + invisible + `*---` + invisible + `*?\n|$))`)
+	misplacedMeta = regexp.MustCompile(`(?s)^(?:` + invisible + `|<!--.*?-->|<\?xml.*?\?>)*` +
+		`(---` + invisible + `*?\n.*?(?:\n` + invisible + `*---` + invisible + `*?\n|$))`)
 )
 
 // refuseMisplacedMeta refuses a page with permissions in a front matter that does
@@ -57,7 +58,8 @@ var (
 // them. It is not read as front matter here, but its author believes that the
 // permissions are in force, so the page must not be open to everyone.
 func (p *reader) refuseMisplacedMeta() {
-	if m := misplacedMeta.FindSubmatchIndex(p.src[:min(len(p.src), 2*MaxMetaBytes)]); m != nil && permissionLine.Match(p.src[m[2]:m[3]]) {
+	m := misplacedMeta.FindSubmatchIndex(p.src[:min(len(p.src), 2*MaxMetaBytes)])
+	if m != nil && permissionLine.Match(p.src[m[2]:m[3]]) {
 		p.refuse(m[2], `let the page begin with the line "---"`, "the front matter must begin on the first line")
 	}
 }
@@ -71,7 +73,8 @@ func (p *reader) readMeta(from, to int) (meta Meta) {
 	text := &excerpt{}
 	text.add(string(p.src[from:to]), from)
 	root := p.parseYAML(text.text(), text)
-	if root != nil && !isNull(root) && p.checkKeys(root, "the front matter", `write "key: value" lines`, metaKeys, p.unknownMetaKey) {
+	hasMeta := root != nil && !isNull(root)
+	if hasMeta && p.checkKeys(root, "the front matter", `write "key: value" lines`, metaKeys, p.unknownMetaKey) {
 		p.refuseNestedPermissions(root)
 		p.readID(root)
 		if n := p.text(root, "title"); n != nil {

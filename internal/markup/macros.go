@@ -31,7 +31,8 @@ func (s *storageReader) rawBlocks() []rawBlock {
 		text := plainSpaces.Replace(m.body.text())
 		isForm := isFormText(text)
 		if !isForm && isFormText(strings.ToLower(text)) {
-			s.warnf(m.at, `begin with "form:" in lower case`, "this code macro looks like a form, but begins with other letters: it is not served")
+			s.warnf(m.at, `begin with "form:" in lower case`,
+				"this code macro looks like a form, but begins with other letters: it is not served")
 		}
 		return !isForm
 	})

@@ -54,7 +54,8 @@ func isIDRune(r rune) bool {
 // look: two ids that differ by one of them look the same.
 func isVisible(r rune) bool {
 	const brailleBlank = '\u2800'
-	return unicode.IsPrint(r) && r != brailleBlank && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	return unicode.IsPrint(r) && r != brailleBlank &&
+		!unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 func describeRune(r rune) string {
@@ -131,8 +132,10 @@ func didYouMean(word string) string {
 
 // typeHints are for the names that types of fields have elsewhere.
 var typeHints = map[string]string{
-	"text": useTextfield, "string": useTextfield, "input": useTextfield, "url": useTextfield, "tel": useTextfield, "phone": useTextfield, "time": useTextfield,
-	"number": useNumeric, "numeric": useNumeric, "integer": useNumeric, "int": useNumeric, "float": useNumeric, "decimal": useNumeric, "range": useNumeric,
+	"text": useTextfield, "string": useTextfield, "input": useTextfield, "url": useTextfield,
+	"tel": useTextfield, "phone": useTextfield, "time": useTextfield,
+	"number": useNumeric, "numeric": useNumeric, "integer": useNumeric, "int": useNumeric,
+	"float": useNumeric, "decimal": useNumeric, "range": useNumeric,
 	"email": "use textfield with validate: email", "mail": "use textfield with validate: email",
 	"textarea": "use textbox", "multiline": "use textbox", "paragraph": "use textbox",
 	"select": "use dropdown", "list": "use dropdown", "choice": "use radio or dropdown",

@@ -57,10 +57,13 @@ func (r *formReader) warnOfNoMail(n *yaml.Node) {
 	switch {
 	case r.mail == nil, !r.mail.Off && r.mail.Domains.Allows(n.Value):
 	case r.mail.Off:
-		r.warnf(n.Column, "ask the operator of the server, or remove the address", "%s gets no mail: mail is not set up on this server (--smtp)", n.Value)
+		r.warnf(n.Column, "ask the operator of the server, or remove the address",
+			"%s gets no mail: mail is not set up on this server (--smtp)", n.Value)
 	case len(r.mail.Domains) == 0:
-		r.warnf(n.Column, "name the domains that get mail with --mail-domains", "%s gets no mail: no domain is allowed", n.Value)
+		r.warnf(n.Column, "name the domains that get mail with --mail-domains",
+			"%s gets no mail: no domain is allowed", n.Value)
 	default:
-		r.warnf(n.Column, "use an address of an allowed domain, or have this one allowed", "%s gets no mail: its domain is not one of --mail-domains", n.Value)
+		r.warnf(n.Column, "use an address of an allowed domain, or have this one allowed",
+			"%s gets no mail: its domain is not one of --mail-domains", n.Value)
 	}
 }

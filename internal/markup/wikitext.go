@@ -81,8 +81,9 @@ func (p *reader) part(at int, match []int) string {
 // class "form", in upper or lower case. With a language other than YAML it is no
 // form.
 func isFormTag(name string, attributes map[string]string) bool {
-	hasClass := slices.ContainsFunc(strings.Fields(attributes["class"]), func(c string) bool { return strings.EqualFold(c, "form") })
-	return hasClass && name != nowikiTag && isYAML(attributes["lang"])
+	isForm := func(class string) bool { return strings.EqualFold(class, "form") }
+	return name != nowikiTag && isYAML(attributes["lang"]) &&
+		slices.ContainsFunc(strings.Fields(attributes["class"]), isForm)
 }
 
 func isYAML(lang string) bool {

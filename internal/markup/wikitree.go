@@ -32,7 +32,8 @@ var (
 	// wikiOmissions leave out what is no plain text. What is never closed ends with the
 	// text: to search for the end of each would take too long.
 	wikiOmissions = []rewrite{
-		{regexp.MustCompile(`(?is)<!--.*?(?:-->|\z)|<` + wikiNoText + `(?:\s[^<>]*)?(?:/>|>.*?(?:</` + wikiNoText + `>|\z))|__[A-Z]+__`), ""},
+		{regexp.MustCompile(`(?is)<!--.*?(?:-->|\z)|` +
+			`<` + wikiNoText + `(?:\s[^<>]*)?(?:/>|>.*?(?:</` + wikiNoText + `>|\z))|__[A-Z]+__`), ""},
 		{regexp.MustCompile(`(?ms)^[ \t:]*\{\|.*?(?:^[ \t]*\|\}|\z)`), "\n"},
 		{regexp.MustCompile(`(?i)<br\s*/?>`), breakMark},
 		{regexp.MustCompile(`</?[a-zA-Z][^<>]*>`), ""},

@@ -134,7 +134,8 @@ type yamlHint struct {
 var yamlHints = []yamlHint{
 	{"tab character", "indent with spaces", false},
 	{"cannot start any token", "indent with spaces, and put a text that begins with @, % or ` into quotes", false},
-	{"mapping values are not allowed", "put a text that contains a colon and a space into quotes, and a space after the colon of each key", false},
+	{"mapping values are not allowed", "put a text that contains a colon and a space into quotes, " +
+		"and a space after the colon of each key", false},
 	{"could not find expected ':'", `write "key: value", with a space after the colon`, true},
 	{" tag", `put a text that begins with "!" into quotes`, false},
 	{"unknown anchor", `put a text that begins with "*" into quotes`, false},

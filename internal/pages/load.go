@@ -64,8 +64,10 @@ func (d *Directory) load(state reload.State, all bool) error {
 			}
 		}
 	}
-	d.unreadable = d.logNew(d.unreadable, unreadable, "folder of pages can't be read; the last known pages in it stay in force", "folder")
-	d.irregular = d.logNew(d.irregular, irregular, "page is not a regular file nor a link to one: it is passed over", "file")
+	d.unreadable = d.logNew(d.unreadable, unreadable,
+		"folder of pages can't be read; the last known pages in it stay in force", "folder")
+	d.irregular = d.logNew(d.irregular, irregular,
+		"page is not a regular file nor a link to one: it is passed over", "file")
 	if d.forgetMissing(state) || changed || all {
 		d.publish()
 	}

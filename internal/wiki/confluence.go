@@ -58,9 +58,10 @@ var dataCenter = edition{
 // cloud names those by their account id who hide their e-mail address. Its cookies reach
 // this server only if the site has a domain of its own.
 var cloud = edition{
-	cookies:    []string{"cloud.session.token", "tenant.session.token"},
-	name:       func(u confluenceUser) string { return cmp.Or(u.Email, u.AccountID) },
-	advice:     "Confluence takes no passwords here: sign in with your e-mail address and an API token, which you make in your Atlassian account.",
+	cookies: []string{"cloud.session.token", "tenant.session.token"},
+	name:    func(u confluenceUser) string { return cmp.Or(u.Email, u.AccountID) },
+	advice: "Confluence takes no passwords here: sign in with your e-mail address and an API token, " +
+		"which you make in your Atlassian account.",
 	pages:      "/api/v2/pages",
 	text:       url.Values{"body-format": {"storage"}},
 	list:       url.Values{"body-format": {"storage"}, "status": {"current"}, "sort": {"id"}, "limit": {"25"}},
@@ -187,7 +188,8 @@ func (c *confluence) user(a answer) (name string, err error) {
 	switch {
 	case a.status == http.StatusForbidden, a.status == http.StatusOK && user.Type != "known" && user.Type != "":
 		return "", ErrRefused
-	case a.status != http.StatusOK, user.Type == "", name == "", len(name) > maxUserName, strings.ContainsFunc(name, unicode.IsControl):
+	case a.status != http.StatusOK, user.Type == "",
+		name == "", len(name) > maxUserName, strings.ContainsFunc(name, unicode.IsControl):
 		return "", a.odd()
 	}
 	return name, nil

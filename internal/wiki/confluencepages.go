@@ -63,7 +63,9 @@ func (e edition) check(c content, withText bool) (id int64, err error) {
 }
 
 // content returns one page, and whether it is there for the caller.
-func (q *query) content(ctx context.Context, id int64, parameters url.Values, withText bool) (c content, found bool, err error) {
+func (q *query) content(
+	ctx context.Context, id int64, parameters url.Values, withText bool,
+) (c content, found bool, err error) {
 	if id < 1 {
 		return c, false, nil
 	}

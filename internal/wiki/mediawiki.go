@@ -203,7 +203,8 @@ func (m *mediaWiki) Text(ctx context.Context, c Caller, id int64) (Text, error) 
 		return Text{}, ErrNoText
 	}
 	a, err := m.query(ctx, c, url.Values{
-		"prop": {"revisions"}, "rvslots": {"main"}, "rvprop": {"ids|content|contentmodel"}, "pageids": {strconv.FormatInt(id, 10)},
+		"prop": {"revisions"}, "rvslots": {"main"}, "rvprop": {"ids|content|contentmodel"},
+		"pageids": {strconv.FormatInt(id, 10)},
 	})
 	switch {
 	case isMWError(err, closedWiki, "accessdenied"):

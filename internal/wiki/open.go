@@ -64,7 +64,8 @@ func parseAddress(text string) (kind string, base *url.URL, err error) {
 	case err != nil:
 		return "", nil, fmt.Errorf("%s+… is followed by no address that can be read", kind) // it may have a password
 	case base.User != nil:
-		return "", nil, fmt.Errorf("the address of the wiki has a user name or a password: leave it out, people sign in with their own")
+		return "", nil, fmt.Errorf("the address of the wiki has a user name or a password: " +
+			"leave it out, people sign in with their own")
 	case base.Host == "" || base.Scheme != "http" && base.Scheme != "https", base.RawQuery != "" || base.Fragment != "":
 		return "", nil, fmt.Errorf("%q is no address of a wiki, such as https://wiki.example.org/api.php", address)
 	case kinds[kind] == nil:
