@@ -78,7 +78,8 @@ func (m members[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 
 // marshal encodes values whose encoding can't fail.
 func marshal(value any) []byte {
-	text, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	text, err := json.Marshal(value,
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil {
 		panic(fmt.Sprintf("encode %T: %v", value, err))
 	}
@@ -98,7 +99,9 @@ func Forms(list []*forms.Form) []byte {
 }
 
 func newForm(f *forms.Form) formJSON {
-	form := formJSON{FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission}
+	form := formJSON{
+		FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission,
+	}
 	for rank := range f.Fields {
 		form.Fields = append(form.Fields, member[fieldJSON]{f.Fields[rank].ID, newField(&f.Fields[rank], rank)})
 	}

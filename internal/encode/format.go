@@ -70,7 +70,8 @@ func pickFormat(params *request.Params, header http.Header, offered []*Format) *
 			names[i] = kind.Name
 		}
 		last := len(names) - 1
-		params.Invalid.AddError("format must be " + strings.Join(names[:last], ", ") + " or " + names[last] + " for this list")
+		params.Invalid.AddError("format must be " + strings.Join(names[:last], ", ") + " or " + names[last] +
+			" for this list")
 		return JSON
 	}
 	return offered[i]

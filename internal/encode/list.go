@@ -22,13 +22,15 @@ type ListView struct {
 	Params  *request.Params
 	Numbers bool                                    // filters compare numbers as such
 	Zone    *time.Location                          // of tables with labels, see table.Options; nil for those of the API
-	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil for as it is
+	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil: as it is
 }
 
 // SendList answers with a list in the one of the given formats that the request
 // asks for. If there is one only, the list is in that, whatever the request asks
 // for. The list is written as it is read, so that neither side ever holds all of it.
-func SendList(w http.ResponseWriter, c *request.Call, access *service.Access, view ListView, model Model, formats ...*Format) error {
+func SendList(
+	w http.ResponseWriter, c *request.Call, access *service.Access, view ListView, model Model, formats ...*Format,
+) error {
 	asked, err := readListRequest(view.Params, c.Header, formats)
 	if err != nil {
 		return err
@@ -209,7 +211,9 @@ type listRequest struct {
 func readListRequest(params *request.Params, header http.Header, formats []*Format) (listRequest, error) {
 	asked := listRequest{
 		ListOptions: params.ListOptions(), format: formats[0], negotiated: len(formats) > 1,
-		table: table.Options{Labels: params.Flag("labels", false), BOM: params.Flag("bom", false), NoGuard: !params.Flag("guard", true)},
+		table: table.Options{
+			Labels: params.Flag("labels", false), BOM: params.Flag("bom", false), NoGuard: !params.Flag("guard", true),
+		},
 	}
 	if asked.negotiated {
 		asked.format = pickFormat(params, header, formats)
@@ -253,7 +257,7 @@ func explainTable(err error) error {
 		))
 	case errors.Is(err, table.ErrNewColumn):
 		// The page has changed between the passes. The next request sees all of it.
-		return &service.Error{Kind: service.Unavailable, Detail: "The form has changed while its answers were read. Ask again."}
+		return service.Errorf(service.Unavailable, "The form has changed while its answers were read. Ask again.")
 	default:
 		return err
 	}

@@ -27,7 +27,8 @@ const (
 // script of its own within it, hence unsafe-inline; nothing that users wrote
 // is ever shown there.
 const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
-	"img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // OpenAPI serves the document at OpenAPIPath. It says that the interface is below base.
 func OpenAPI(base string) http.Handler {

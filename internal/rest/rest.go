@@ -40,7 +40,10 @@ var endpoints = []endpoint{
 	{"POST", "/page/{pageId}/form/{formId}/submission/{id}", updateOne(nested, encode.Nested), false},
 	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}", getFile, false},
 	{"GET", "/page/{pageId}/form/{formId}/summary", getSummary, true},
-	{"GET", "/page/{pageId}/form/{formId}/result", list(encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX), true},
+	{
+		"GET", "/page/{pageId}/form/{formId}/result",
+		list(encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX), true,
+	},
 	{"GET", "/page/{pageId}/form/{formId}/result/{id}", getOne(encode.Flat), false},
 	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", updateOne(flat, encode.Flat), false},
 	{"DELETE", "/page/{pageId}/form/{formId}/result/{id}", deleteResult, false},

@@ -80,7 +80,8 @@ func (c *chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if inFlight > int64(c.opts.MaxConnections) { // with HTTP/2 only: otherwise connections are bounded
 		rec.Header().Set("Retry-After", "2")
-		problem.Write(rec, http.StatusServiceUnavailable, "The server has too many requests under way. Try again in a moment.")
+		problem.Write(rec, http.StatusServiceUnavailable,
+			"The server has too many requests under way. Try again in a moment.")
 		return
 	}
 	c.opts.Handler.ServeHTTP(rec, r)

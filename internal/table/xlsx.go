@@ -66,7 +66,8 @@ const noteColumns = 4
 // note is a row about a value that its cell can't hold.
 type note [noteColumns]string
 
-var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. CSV and JSON have it.", maxCell)
+var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. "+
+	"CSV and JSON have it.", maxCell)
 
 // NewXLSX ends the first pass and begins a workbook.
 func NewXLSX(columns *Columns) *XLSX {

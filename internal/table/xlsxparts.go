@@ -137,7 +137,8 @@ func sheetName(title string, n int) string {
 		}
 		return r
 	}, title))
-	if lower := strings.ToLower(title); lower == "" || lower == notesSheet || lower == "history" { // the last is a spreadsheet's own
+	// A spreadsheet has a history of its own.
+	if lower := strings.ToLower(title); lower == "" || lower == notesSheet || lower == "history" {
 		title += "_"
 	}
 	units := utf16.Encode([]rune(title))

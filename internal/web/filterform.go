@@ -41,17 +41,22 @@ type filterKind struct {
 // operatorWords are the operators as people say them.
 var operatorWords = map[forms.Operator]string{
 	forms.Equals: "is", forms.NotEquals: "is not", forms.InList: "is one of (separated by ;)", forms.Contains: "contains",
-	forms.Empty: "is empty", forms.NotEmpty: "is not empty", forms.GreaterThan: "is above or after", forms.LessThan: "is below or before",
+	forms.Empty: "is empty", forms.NotEmpty: "is not empty",
+	forms.GreaterThan: "is above or after", forms.LessThan: "is below or before",
 }
 
 var (
 	numberWords = map[forms.Operator]string{forms.GreaterThan: "is above", forms.LessThan: "is below"}
 	dateWords   = map[forms.Operator]string{forms.GreaterThan: "is after", forms.LessThan: "is before"}
-	manyWords   = map[forms.Operator]string{forms.Contains: "includes", forms.Equals: "is exactly", forms.NotEquals: "is not exactly"}
+	manyWords   = map[forms.Operator]string{
+		forms.Contains: "includes", forms.Equals: "is exactly", forms.NotEquals: "is not exactly",
+	}
 
 	comparisons = []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan}
 	orderedOps  = append(slices.Clip(comparisons), forms.Empty, forms.NotEmpty)
-	textOps     = []forms.Operator{forms.Contains, forms.Equals, forms.NotEquals, forms.InList, forms.Empty, forms.NotEmpty}
+	textOps     = []forms.Operator{
+		forms.Contains, forms.Equals, forms.NotEquals, forms.InList, forms.Empty, forms.NotEmpty,
+	}
 )
 
 // The kinds of columns. Every submission has an id and a time, so these are never empty.
@@ -63,7 +68,9 @@ var (
 	textKind   = filterKind{input: "text", operators: textOps}
 	fileKind   = filterKind{input: "text", operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}}
 	oneKind    = filterKind{operators: []forms.Operator{forms.Equals, forms.NotEquals, forms.Empty, forms.NotEmpty}}
-	manyKind   = filterKind{operators: []forms.Operator{forms.Contains, forms.Equals, forms.Empty, forms.NotEmpty}, words: manyWords}
+	manyKind   = filterKind{
+		operators: []forms.Operator{forms.Contains, forms.Equals, forms.Empty, forms.NotEmpty}, words: manyWords,
+	}
 )
 
 func filterKindOf(f *forms.Form, id string) filterKind {

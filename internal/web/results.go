@@ -238,5 +238,6 @@ func columnLabel(f *forms.Form, id string) string {
 }
 
 var metadataLabels = map[string]string{
-	forms.ColumnID: "Submission", forms.ColumnTimestamp: "Time", forms.ColumnChanged: "Changed", forms.ColumnUsername: "User name",
+	forms.ColumnID: "Submission", forms.ColumnTimestamp: "Time",
+	forms.ColumnChanged: "Changed", forms.ColumnUsername: "User name",
 }

@@ -37,7 +37,8 @@ func withoutPunctuation(link string) string {
 	for {
 		short := strings.TrimRight(link, ".,;:!?'’‘…»*_")
 		for _, pair := range []string{"()", "[]", "{}"} {
-			if rest, ok := strings.CutSuffix(short, pair[1:]); ok && strings.Count(rest, pair[:1]) <= strings.Count(rest, pair[1:]) {
+			rest, ok := strings.CutSuffix(short, pair[1:])
+			if ok && strings.Count(rest, pair[:1]) <= strings.Count(rest, pair[1:]) {
 				short = rest
 			}
 		}

@@ -30,8 +30,10 @@ func newPolicy() *bluemonday.Policy {
 		"h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "blockquote", "pre", "ul", "ol", "li",
 		"table", "thead", "tbody", "tr", "th", "td", "em", "strong", "del", "code",
 	)
-	p.AllowAttrs("id").Matching(regexp.MustCompile(`^`+idPrefix+`[-\p{L}\p{M}\p{Nd}]+$`)).OnElements("h2", "h3", "h4", "h5", "h6")
-	p.AllowAttrs("dir").Matching(regexp.MustCompile(`^auto$`)).OnElements("h2", "h3", "h4", "h5", "h6", "p", "li", "th", "td", "pre")
+	headings := []string{"h2", "h3", "h4", "h5", "h6"}
+	p.AllowAttrs("id").Matching(regexp.MustCompile(`^` + idPrefix + `[-\p{L}\p{M}\p{Nd}]+$`)).OnElements(headings...)
+	p.AllowAttrs("dir").Matching(regexp.MustCompile(`^auto$`)).
+		OnElements(append(headings, "p", "li", "th", "td", "pre")...)
 	p.AllowAttrs("class").Matching(regexp.MustCompile(`^align-(left|center|right)$`)).OnElements("th", "td")
 	p.AllowAttrs("tabindex").Matching(regexp.MustCompile(`^0$`)).OnElements("table")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol")

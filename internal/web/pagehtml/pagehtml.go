@@ -103,7 +103,8 @@ func (p *page) finish() []Piece {
 }
 
 var (
-	tooLong     = fmt.Sprintf("The text of this page is longer than %d KiB. This is its beginning, as it is written:", markup.MaxShownBytes>>10)
+	tooLong = fmt.Sprintf("The text of this page is longer than %d KiB. "+
+		"This is its beginning, as it is written:", markup.MaxShownBytes>>10)
 	tooMuchWork = "The text of this page is too intricate to be laid out. This is how it is written:"
 )
 
