@@ -236,7 +236,8 @@ func nested(answers map[string]string) []byte {
 }
 
 func (f *filler) call(who user, method, path string, body []byte) (status int, answer []byte, err error) {
-	r, err := http.NewRequestWithContext(context.Background(), method, f.server+path, bytes.NewReader(body)) //nolint:gosec // whoever runs this says which server
+	//nolint:gosec // whoever runs this says which server
+	r, err := http.NewRequestWithContext(context.Background(), method, f.server+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
