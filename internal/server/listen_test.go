@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -86,6 +87,34 @@ func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	}
 	_ = first.Close()
 	testkit.Eventually(t, "a closed connection leaves its place to another", func() bool { return answered(open("127.0.0.1")) })
+}
+
+// connFrom is a connection from an address.
+type connFrom struct {
+	net.Conn
+	addr string
+}
+
+func (c connFrom) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.addr))
+}
+
+// The share of a client is a tenth. All addresses of an IPv6 network of 64 bits are one client.
+func TestShareOfAClient(t *testing.T) {
+	t.Parallel()
+	l, err := listen("127.0.0.1:0", 2000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	for i := range 200 {
+		if addr := fmt.Sprintf("[2001:db8::%x:1]:1", i); !l.count(connFrom{addr: addr}, 1) {
+			t.Fatalf("connection %d is refused", i)
+		}
+	}
+	if l.count(connFrom{addr: "[2001:db8::ffff]:1"}, 1) || !l.count(connFrom{addr: "[2001:db8:0:1::1]:1"}, 1) {
+		t.Error("the network has more than its share, or the next one has none")
+	}
 }
 
 // The shutdown works while all connections are in use.

@@ -12,6 +12,7 @@ func TestEscapeLines(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                      "",
 		"plain\n":               "plain\n",
+		"delete \x7f\n":         "delete \\u007f\n",
 		"Grüße, 日本語 \u200d😀":    "Grüße, 日本語 \u200d😀", // printable, or harmless
 		"a\x7fé\u009b\u202eb":   `a\u007fé\u009b\u202eb`,
 		unsafe:                  `\u007f\u0080\u009b\u009f\u061c\u200e\u200f\u202a\u202e\u2066\u2069`,

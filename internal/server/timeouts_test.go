@@ -324,3 +324,16 @@ func startTLS(t *testing.T, opts Options) (*Server, *http.Client) {
 	t.Cleanup(transport.CloseIdleConnections)
 	return s, &http.Client{Transport: transport}
 }
+
+// Without options, a client has limits all the same, and a server ends within ten seconds.
+func TestLimitsByDefault(t *testing.T) {
+	o := Options{}.withDefaults()
+	for _, limit := range []time.Duration{o.Timeouts.ReadHeader, o.Timeouts.Read, o.Timeouts.Write, o.Timeouts.Idle} {
+		if limit <= 0 || limit > 2*time.Minute {
+			t.Errorf("a limit of %v", limit)
+		}
+	}
+	if end := o.ShutdownTimeout + stragglerGrace; end > 9*time.Second { // the store is closed after it
+		t.Errorf("a shutdown takes %v", end)
+	}
+}

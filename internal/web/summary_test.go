@@ -112,3 +112,22 @@ func TestSummaryAfterWrites(t *testing.T) {
 	b.postForm(remove.action(), remove.values()).want(http.StatusOK)
 	check("a delete", "1–5 of 5", "6.38")
 }
+
+// TestSummaryIsComputedOnce has a page that is shown again read its table, and not all submissions.
+func TestSummaryIsComputedOnce(t *testing.T) {
+	e := newFeedback(t, "")
+	b := e.signedIn(t, "alice")
+	scans := 0
+	e.Store.FailWith(func(_ context.Context, operation string) error {
+		if operation == "scan" {
+			scans++
+		}
+		return nil
+	})
+	b.get(feedbackResults).want(http.StatusOK)
+	first := scans
+	b.get(feedbackResults).want(http.StatusOK)
+	if again := scans - first; again >= first {
+		t.Errorf("the page is made of %d scans, and of %d when it is shown again", first, again)
+	}
+}

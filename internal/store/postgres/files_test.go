@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -118,4 +119,28 @@ func TestUploadsWhileConnectionsAreCut(t *testing.T) {
 	exec(t, url, terminateOthers)
 	checkFile(t, s, mustCreate(t, s, withFile(sample("x"), f)))
 	contentsLeft(t, url, "1 0")
+}
+
+// twice does what a retry after a lost answer does.
+type twice struct{ database }
+
+func (s twice) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	if _, err := s.database.Exec(ctx, sql, args...); err != nil {
+		return 0, err
+	}
+	return s.database.Exec(ctx, sql, args...)
+}
+
+func (s twice) Transact(ctx context.Context, statements ...engine.Statement) error {
+	return errors.Join(s.database.Transact(ctx, statements...), s.database.Transact(ctx, statements...))
+}
+
+// TestChunksAreStoredOnce: the answer about each chunk is lost, and the chunk is sent again.
+func TestChunksAreStoredOnce(t *testing.T) {
+	url := newDatabase(t)
+	s := openStore(t, url)
+	files := engine.NewFiles(twice{database{s}}, slog.Default())
+	f, err := files.StageFile(ctx, bytes.NewReader(make([]byte, 2*engine.ChunkBytes)))
+	must(t, err)
+	checkFile(t, s, mustCreate(t, s, withFile(sample("x"), f)))
 }
