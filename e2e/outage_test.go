@@ -80,7 +80,7 @@ func fetch(t *testing.T, p *process, path string) response {
 func TestEndsBesideASilentDatabase(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.New(t, pgtest.Options{TCP: true})
-	p := startProxied(t, newSite(t).on(cluster.Database(t)), "--metrics")
+	p := startProxied(t, newSite(t).on(cluster.Database(t)), "--metrics", "--database-timeout", "1m")
 	p.must(t, 201, "POST", "/note/submission", note("before"))
 	defer poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
 	answered := make(chan struct{})

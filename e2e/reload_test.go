@@ -45,11 +45,12 @@ func TestHangUpReloads(t *testing.T) {
 	}
 }
 
-// Edits of pages and users show within two seconds. The test allows a busy machine twice as many.
+// Edits of pages, users and hooks show within two seconds. The test allows a busy machine twice as many.
 func TestEditsShow(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	p := start(t, s)
+	s, hooks := newSite(t), filepath.Join(t.TempDir(), "hooks.yaml")
+	testkit.WriteFile(t, hooks, "hooks: []\n")
+	p := start(t, s, "--hooks", hooks)
 	shows := func(status int) func() bool {
 		return func() bool {
 			r, err := p.call(t.Context(), "GET", "/edited", "")
@@ -60,6 +61,11 @@ func TestEditsShow(t *testing.T) {
 	testkit.EventuallyWithin(t, 4*time.Second, "the page shows", shows(http.StatusOK))
 	testkit.WriteFile(t, s.users, "")
 	testkit.EventuallyWithin(t, 4*time.Second, "a removed user is out", shows(http.StatusUnauthorized))
+	testkit.WriteFile(t, hooks, "hooks:\n"+
+		"- {name: new, url: https://example.org, secret: whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz}\n")
+	testkit.EventuallyWithin(t, 4*time.Second, "a new hook is read", func() bool {
+		return strings.Contains(p.output(), `"msg":"hooks file read"`) && strings.Contains(p.output(), `"hooks":1`)
+	})
 }
 
 // Under nohup, SIGHUP is ignored.

@@ -19,13 +19,15 @@ import (
 func TestFlagsOfServe(t *testing.T) {
 	t.Parallel()
 	s, cert := newSite(t), newCertificate(t, t.TempDir())
-	testkit.WriteFile(t, filepath.Join(s.pages, "2.md"), "---\nview: [\"@staff\"]\n---\n")
+	testkit.WriteFile(t, filepath.Join(s.pages, "2.md"), "---\nview: [\"@staff\"]\n---\n"+
+		"```form\nform: old\ncloses: 2020-01-01\nfields:\n  - {id: text, type: textfield}\n```\n")
 	css := filepath.Join(s.pages, "brand.css")
 	testkit.WriteFile(t, css, ":root { --accent: #123456 }")
 	p := launch(t, exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--pages", s.pages, "--data", s.data,
 		"--tls-cert", cert.cert, "--tls-key", cert.key, "--base-path", "/team/forms/", "--metrics", "--max-body", "1000",
 		"--user-header", "x-user", "--groups-header", "x-groups", "--trusted-proxies", "127.0.0.2", "--logout-url", "/out",
-		"--brand-name", "ACME", "--brand-css", css, "--frame-ancestors", "https://wiki.example.org"))
+		"--timezone", "Asia/Tokyo", "--brand-name", "ACME", "--brand-css", css,
+		"--frame-ancestors", "https://wiki.example.org"))
 	address, found := strings.CutSuffix(strings.TrimPrefix(p.url, "https://"), "/team/forms")
 	if !found {
 		t.Fatalf("it serves at %s", p.url)
@@ -49,6 +51,7 @@ func TestFlagsOfServe(t *testing.T) {
 		{proxy, api, "", 200, `"note"`},
 		{proxy, api + "/submission", note("x"), 201, "/team/forms/rest/"},
 		{proxy, api + "/submission", note(strings.Repeat("x", 1000)), 413, ""},
+		{proxy, base + "/rest/forms/1.0/page/2/form/old/submission", note("x"), 400, "2020-01-01 (Asia/Tokyo)"},
 		{other, base + "/", "", 401, ""}, // and its header is ignored
 		{other, api, "", 401, ""},
 		{other, "/", "", 404, ""},

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,4 +38,23 @@ func TestFileIsCutShort(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Sessions that have expired do not stay in the database.
+func TestExpiredSessionsAreRemoved(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	if err := start(t, s).terminate(t); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(s.data, "formulary.db")
+	db := openDatabase(t, path)
+	err := db.Exec(`INSERT INTO sessions (hash, owner, expires, sealed) VALUES (x'01', x'02', 1, x'03')`)
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	start(t, s)
+	testkit.Eventually(t, "the session is removed", func() bool {
+		return countRows(t, path, `SELECT count(*) FROM sessions`) == 0
+	})
 }

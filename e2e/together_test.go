@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -46,6 +47,9 @@ func TestLimitsOverReplicas(t *testing.T) {
 				replicas[1].must(t, 204, "DELETE", fmt.Sprint("/", tt.form, "/result/", id), "")
 			}
 		}
+	}
+	if said := replicas[0].output(); strings.Contains(said, `"msg":"request"`) {
+		t.Errorf("with --access-log=false the log has requests:\n%s", said)
 	}
 }
 
