@@ -19,8 +19,11 @@ type lineEscaper struct{ w io.Writer }
 
 func (e lineEscaper) Write(line []byte) (int, error) {
 	safe := line
-	// Most lines are plain ASCII: their bytes are looked at first, which is quick.
-	notPlain := func(c byte) bool { return c >= unicode.MaxASCII || c < ' ' && c != '\n' }
+	// Most lines are plain but for the µ of durations, which is the bytes c2 b5: bytes are looked at first, which is
+	// quick. Of what begins with c2, only characters that end with a byte below a0 are controls.
+	notPlain := func(c byte) bool {
+		return c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 || c > 0xc2
+	}
 	if slices.ContainsFunc(line, notPlain) && bytes.ContainsFunc(line, ActsOnTerminals) {
 		safe = nil
 		for _, r := range string(line) {
