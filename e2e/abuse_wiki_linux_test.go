@@ -103,8 +103,8 @@ func TestLiveWikiUnderAttack(t *testing.T) {
 	}
 }
 
-// attackWithCookies sends 150 requests a second with cookies that nobody has, and closes the
-// connection.
+// attackWithCookies sends 150 requests a second, each with a random session cookie, and closes
+// the connection without reading the answer.
 func attackWithCookies(t *testing.T, p *process) (stop func()) {
 	address := strings.TrimPrefix(p.url, "http://")
 	ticks := time.NewTicker(time.Second / 150)

@@ -26,8 +26,8 @@ func (l *live) asks(all *sync.WaitGroup, user pages.User, n int, check func(erro
 	}
 }
 
-// A user who asks for many pages waits for their own calls. Others do not. If they
-// wait in vain, that is their own fault, unless the wiki is silent.
+// A user has four calls at a time, and further requests of the user wait for these. Other
+// users do not wait. At a silent wiki the error is ErrUnavailable, not ErrBusy.
 func TestWikiCallsOfOneUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()

@@ -19,8 +19,8 @@ type lineEscaper struct{ w io.Writer }
 
 func (e lineEscaper) Write(line []byte) (int, error) {
 	safe := line
-	// Most lines are plain but for the µ of durations, which is the bytes c2 b5: bytes are looked at first, which is
-	// quick. Of what begins with c2, only characters that end with a byte below a0 are controls.
+	// A look at the bytes is quick, and enough for most lines: ASCII, and the µ of durations, which is c2 b5 in UTF-8.
+	// Control characters that begin with c2 end with a byte below a0.
 	notPlain := func(c byte) bool {
 		return c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 || c > 0xc2
 	}

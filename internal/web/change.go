@@ -152,7 +152,7 @@ func (st stored) changes(sent received) []forms.Answer {
 // changedFiles is an answer of files as a change: those that were chosen are added to
 // the stored ones, without those that are to go. It is nil if that changes nothing.
 func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []forms.Answer {
-	names := keptFiles(sent.FieldID, st.values[sent.FieldID], removed)
+	names := withoutRemoved(sent.FieldID, st.values[sent.FieldID], removed)
 	unchanged := strings.Join(names, forms.Separator) == st.values[sent.FieldID]
 	if unchanged && cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" {
 		return nil
@@ -169,8 +169,8 @@ func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []form
 	return []forms.Answer{sent}
 }
 
-// keptFiles are the names in the value of a file field, without those that are to go.
-func keptFiles(fieldID, value string, removed map[string]bool) []string {
+// withoutRemoved returns the file names in the value of a file field, without the removed ones.
+func withoutRemoved(fieldID, value string, removed map[string]bool) []string {
 	if value == "" {
 		return nil
 	}

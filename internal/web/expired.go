@@ -15,7 +15,7 @@ const (
 	tagControl      = "_tag"      // of the state of the submission that is changed
 	forControl      = "_for"      // keyed hash of the user that the page was made for
 	updateControl   = "_update"   // the button "Update questions"
-	removeControl   = "_remove"   // files that are to go; see keptFiles
+	removeControl   = "_remove"   // files to remove; see withoutRemoved
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
 	promiseControl  = "_promise"  // what the page says about the sender's name
 	labelsControl   = "_labels"   // see labelsOf

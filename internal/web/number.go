@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Numbers as people write them, but for those that can mean two. An apostrophe stands
-// for all marks that only separate groups of three digits; see groupMarks.
-// conditions.js has the same.
+// Patterns of numbers with separators, after groupMarks has replaced every separator of
+// thousands that is no dot or comma by an apostrophe. conditions.js has the same patterns.
 var (
 	groupMarks    = strings.NewReplacer(" ", "'", "\u00a0", "'", "\u2009", "'", "\u202f", "'", "\u2019", "'")
 	noMarks       = strings.NewReplacer("'", "", ".", "", ",", "")

@@ -149,10 +149,10 @@ func (r received) filling(f *forms.Form, before filling, stored map[string]strin
 		switch {
 		case f.Fields[rank].Type == forms.File:
 			with.notStored[id] = text
-			kept := keptFiles(id, with.values[rank], removed)
-			with.values[rank] = strings.Join(kept, forms.Separator)
+			names := withoutRemoved(id, with.values[rank], removed)
+			with.values[rank] = strings.Join(names, forms.Separator)
 			for i, file := range with.files[id] {
-				with.files[id][i].Removed = !slices.Contains(kept, file.Name)
+				with.files[id][i].Removed = !slices.Contains(names, file.Name)
 			}
 		case answered[id]:
 			with.values[rank] = text

@@ -74,7 +74,7 @@ func TestStrangersWait(t *testing.T) {
 	}
 }
 
-// A call that waits is not made when its caller goes away, whoever that is.
+// A known user's call that waits for a slot is dropped when its caller goes away.
 func TestCallsOfThoseWhoAreKnownWait(t *testing.T) {
 	f := newFake(t, Options{})
 	ann := f.login(t)
@@ -107,8 +107,8 @@ func TestCallsOfThoseWhoAreKnownWait(t *testing.T) {
 	}
 }
 
-// Work is shared until the caller that it was begun for goes away. Then it is begun again,
-// unless nobody waits for it.
+// Concurrent callers share one run. If the caller that started it goes away, the run ends, and
+// one of the callers that still wait starts another.
 func TestCoalesce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var flights singleflight.Group

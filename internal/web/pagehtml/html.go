@@ -94,7 +94,8 @@ func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(extast.KindTaskCheckBox, whole(task))
 }
 
-// around renders a node by what stands before (entering) and after what it contains.
+// around renders a node with children: html returns its start tag when it is entered, and its
+// end tag afterwards.
 func around(html func(source []byte, node ast.Node, entering bool) string) renderer.NodeRendererFunc {
 	return func(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 		_, err := w.WriteString(html(source, node, entering))
