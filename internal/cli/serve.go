@@ -41,7 +41,9 @@ func serveCommand(streams Streams) *cli.Command {
 			if err := c.check(cmd); err != nil {
 				return err
 			}
-			log, err := newLogger(streams.Err, c.logFormat, c.logLevel)
+			lines := &server.LogBuffer{W: streams.Err}
+			defer lines.Flush()
+			log, err := newLogger(lines, c.logFormat, c.logLevel)
 			if err != nil {
 				return err
 			}
@@ -54,7 +56,7 @@ func serveCommand(streams Streams) *cli.Command {
 				if c.logFormat == "json" {
 					log.Error("the server failed", "error", err)
 				} else {
-					complain(streams.Err, err)
+					complain(lines, err)
 				}
 				if _, ok := errors.AsType[*configError](err); ok {
 					return errMisconfigured

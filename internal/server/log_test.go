@@ -5,7 +5,41 @@ import (
 	"encoding/json"
 	"log/slog"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+// TestLogBuffer holds that lines are written together, soon, and once.
+func TestLogBuffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written bytes.Buffer
+		b := &LogBuffer{W: &written}
+		write := func(line string) {
+			if n, err := b.Write([]byte(line)); n != len(line) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		expect := func(want string) {
+			t.Helper()
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if written.String() != want {
+				t.Errorf("the log has %q, want %q", &written, want)
+			}
+		}
+		write("a\n")
+		time.Sleep(logDelay / 2)
+		write("b\n")
+		expect("")
+		time.Sleep(logDelay)
+		expect("a\nb\n")
+		write("c\n")
+		b.Flush()
+		expect("a\nb\nc\n")
+		time.Sleep(2 * logDelay)
+		expect("a\nb\nc\n")
+	})
+}
 
 func TestEscapeLines(t *testing.T) {
 	const unsafe = "\x7f\u0080\u009b\u009f\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
