@@ -43,6 +43,7 @@ func TestMediaWikiLoginSends(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Cookie": "w_session=after; wUserName=%C3%9C", "X-Forwarded-For": "192.0.2.7", "User-Agent": "Formulary/test",
+		"Cache-Control": "no-cache",
 	} {
 		if got := info.Header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
