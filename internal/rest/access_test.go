@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -43,7 +42,7 @@ var permissions = []permission{
 
 // Package service tests who may do what, and this is how it is answered.
 func TestWhoMayDoWhat(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, p := range permissions {
 		p.check(t, e)
 	}
@@ -69,22 +68,22 @@ func (p permission) check(t *testing.T, e *env) {
 
 func requestFor(what, form, path, body string) testRequest {
 	return map[string]testRequest{
-		"forms":   {method: "GET", path: form[:strings.LastIndex(form, "/")]},
-		"form":    {method: "GET", path: form},
-		"create":  {method: "POST", path: form + "/submission", body: body},
-		"list":    {method: "GET", path: form + "/submission"},
-		"results": {method: "GET", path: form + "/result"},
-		"get":     {method: "GET", path: path},
-		"result":  {method: "GET", path: result(path)},
-		"update":  {method: "POST", path: path, body: body},
-		"put":     {method: "PUT", path: result(path), body: `{}`},
-		"bad put": {method: "PUT", path: result(path), body: `{"nope":"x"}`}, // who may not write is not told what is wrong
-		"delete":  {method: "DELETE", path: result(path)},
+		"forms":   ask("GET", form[:strings.LastIndex(form, "/")]),
+		"form":    ask("GET", form),
+		"create":  ask("POST", form+"/submission", body),
+		"list":    ask("GET", form+"/submission"),
+		"results": ask("GET", form+"/result"),
+		"get":     ask("GET", path),
+		"result":  ask("GET", result(path)),
+		"update":  ask("POST", path, body),
+		"put":     ask("PUT", result(path), `{}`),
+		"bad put": ask("PUT", result(path), `{"nope":"x"}`), // who may not write is not told what is wrong
+		"delete":  ask("DELETE", result(path)),
 	}[what]
 }
 
 func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":8193,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
 	if got := e.get(t, "carol", path); got != want {
@@ -100,7 +99,7 @@ func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
 		}
 	}
 	// An editor's correction leaves it as anonymous as it was.
-	e.expect(t, http.StatusOK, testRequest{user: "carol", method: "PUT", path: result(path), body: `{"vote":"no"}`})
+	e.expect(t, 200, ask("carol PUT", result(path), `{"vote":"no"}`))
 	if got := pick(t, e.get(t, "carol", result(path)), "_username"); got != `""` {
 		t.Errorf("_username %s after an editor's update", got)
 	}

@@ -43,18 +43,18 @@ func (e *env) note(t testing.TB, r testRequest) *notes {
 
 // A user is named once a form that carries names is found, or a list of forms.
 func TestUserIsNotedForTheAccessLog(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, r := range []testRequest{
-		{method: "GET", path: Prefix + "/page/1/form"},
-		{method: "GET", path: Prefix + "/page/4/form"}, // the ballot is on it, but was not asked for
-		{method: "GET", path: allPath},
-		{method: "HEAD", path: allPath},
-		{method: "GET", path: allPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
-		{method: "GET", path: allPath + "/submission?limit=x"},
-		{method: "GET", path: allPath + "/submission/99"},
-		{method: "POST", path: allPath + "/submission", body: "bad"},
-		{method: "POST", path: allPath + "/submission", body: nestedBody("name", "x")},
-		{method: "DELETE", path: allPath + "/result/x"},
+		ask("GET", Prefix+"/page/1/form"),
+		ask("GET", Prefix+"/page/4/form"), // the ballot is on it, but was not asked for
+		ask("GET", allPath),
+		ask("HEAD", allPath),
+		ask("GET", allPath+"/submission").with(headerOf("Accept-Encoding", "gzip")),
+		ask("GET", allPath+"/submission?limit=x"),
+		ask("GET", allPath+"/submission/99"),
+		ask("POST", allPath+"/submission", "bad"),
+		ask("POST", allPath+"/submission", nestedBody("name", "x")),
+		ask("DELETE", allPath+"/result/x"),
 	} {
 		r.user = "alice"
 		if n := e.note(t, r); n.user != "alice" || n.anonymous {
@@ -70,23 +70,23 @@ func TestNobodyIsNotedWhereNoFormIsFound(t *testing.T) {
 	pages["9.md"] = strings.Replace(ballotPage, "type: radio", "type: rodeo", 1)
 	e := newEnv(t, pages)
 	for _, r := range []testRequest{
-		{method: "GET", path: "/rest/nothing"},
-		{method: "PATCH", path: allPath},
-		{method: "GET", path: allPath + "/"},
-		{method: "GET", path: Prefix + "/page/99/form"},
-		{method: "DELETE", path: Prefix + "/page/1/form"},
-		{method: "GET", path: form(1, "ballot")},
-		{method: "POST", path: form(9, "ballot") + "/submission", body: "{}"},
-		{method: "POST", path: form(99, "ballot") + "/submission", body: "{}"},
-		{method: "POST", path: strings.Replace(form(9, "ballot"), "/9/", "/9%20/", 1), body: "{}"},
-		{method: "POST", path: allPath + "/submission", body: "{}", header: http.Header{"Sec-Fetch-Site": {"cross-site"}}},
+		ask("GET", "/rest/nothing"),
+		ask("PATCH", allPath),
+		ask("GET", allPath+"/"),
+		ask("GET", Prefix+"/page/99/form"),
+		ask("DELETE", Prefix+"/page/1/form"),
+		ask("GET", form(1, "ballot")),
+		ask("POST", form(9, "ballot")+"/submission", "{}"),
+		ask("POST", form(99, "ballot")+"/submission", "{}"),
+		ask("POST", strings.Replace(form(9, "ballot"), "/9/", "/9%20/", 1), "{}"),
+		ask("POST", allPath+"/submission", "{}").with(headerOf("Sec-Fetch-Site", "cross-site")),
 	} {
 		r.user = "alice"
 		if n := e.note(t, r); n.Code < 400 || n.user != "" || !n.anonymous {
 			t.Errorf("%s %s: answered %d, user %q, anonymous %t", r.method, r.path, n.Code, n.user, n.anonymous)
 		}
 	}
-	if n := e.note(t, testRequest{user: "dave", method: "GET", path: staffPath}); n.Code != http.StatusNotFound || !n.anonymous {
+	if n := e.note(t, ask("dave GET", staffPath)); n.Code != 404 || !n.anonymous {
 		t.Errorf("a page that dave may not see: answered %d, anonymous %t", n.Code, n.anonymous)
 	}
 }
@@ -94,17 +94,17 @@ func TestNobodyIsNotedWhereNoFormIsFound(t *testing.T) {
 // Those who guess passwords can be found by their address, whatever they ask
 // for. The name that they try is not theirs.
 func TestFailedLoginIsNotedWithItsAddress(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, path := range []string{allPath, ballotPath, ballotPath + "/submission", form(99, "x"), "/rest/nothing", "//rest"} {
-		for status, header := range map[int]http.Header{http.StatusUnauthorized: basic("alice:wrong"), http.StatusTooManyRequests: basic("throttled:x")} {
+		for status, header := range map[int]http.Header{401: basic("alice:wrong"), 429: basic("throttled:x")} {
 			for _, method := range []string{"GET", "POST"} {
-				n := e.note(t, testRequest{method: method, path: path, body: "{}", header: header})
+				n := e.note(t, ask(method, path, "{}").with(header))
 				if n.Code != status || n.user != "" || n.anonymous {
 					t.Errorf("%s %s: answered %d, want %d; user %q, anonymous %t", method, path, n.Code, status, n.user, n.anonymous)
 				}
 			}
 		}
-		if n := e.note(t, testRequest{method: "GET", path: path}); n.Code != http.StatusUnauthorized || n.user != "" || n.anonymous {
+		if n := e.note(t, ask("GET", path)); n.Code != 401 || n.user != "" || n.anonymous {
 			t.Errorf("%s without credentials: answered %d, user %q, anonymous %t", path, n.Code, n.user, n.anonymous)
 		}
 	}
@@ -112,33 +112,33 @@ func TestFailedLoginIsNotedWithItsAddress(t *testing.T) {
 
 // Whatever is sent to an anonymous form, its sender leaves no trace.
 func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.MaxBody = 500 })
+	e := newHouse(t, func(o *request.Options) { o.MaxBody = 500 })
 	path, _ := e.create(t, "bob", ballotPath, nestedBody("vote", "yes"))
 	post := func(body string) testRequest {
-		return testRequest{method: "POST", path: ballotPath + "/submission", body: body}
+		return ask("POST", ballotPath+"/submission", body)
 	}
 	requests := []testRequest{
-		{method: "GET", path: ballotPath},
-		{method: "GET", path: ballotPath + "/submission"},
-		{method: "GET", path: ballotPath + "/submission", header: http.Header{"Accept-Encoding": {"gzip"}}},
-		{method: "GET", path: ballotPath + "/result"},
-		{method: "GET", path: path},
-		{method: "GET", path: path + "x"},
-		{method: "GET", path: result(path)},
-		{method: "POST", path: path, body: nestedBody("vote", "no")},
-		{method: "PUT", path: result(path), body: `{"vote":"no"}`},
-		{method: "DELETE", path: result(path)},
+		ask("GET", ballotPath),
+		ask("GET", ballotPath+"/submission"),
+		ask("GET", ballotPath+"/submission").with(headerOf("Accept-Encoding", "gzip")),
+		ask("GET", ballotPath+"/result"),
+		ask("GET", path),
+		ask("GET", path+"x"),
+		ask("GET", result(path)),
+		ask("POST", path, nestedBody("vote", "no")),
+		ask("PUT", result(path), `{"vote":"no"}`),
+		ask("DELETE", result(path)),
 		post(nestedBody("vote", "yes")), post(nestedBody("vote", "yes")), // the second is once too often
 		post(nestedBody("vote", "maybe")), post("bad"), post(""), post(strings.Repeat(" ", 501)),
-		{method: "POST", path: ballotPath + "/submission", body: "{}", header: http.Header{"Content-Type": {"text/plain"}}},
+		ask("POST", ballotPath+"/submission", "{}").with(headerOf("Content-Type", "text/plain")),
 		// Slips on the way to it.
-		{method: "POST", path: ballotPath + "/submission/", body: nestedBody("vote", "yes")},
-		{method: "POST", path: ballotPath, body: nestedBody("vote", "yes")},
-		{method: "PATCH", path: path, body: "{}"},
-		{method: "POST", path: strings.Replace(ballotPath, "1.0", "latest", 1) + "/submission", body: "{}"},
-		{method: "POST", path: ballotPath[:strings.LastIndex(ballotPath, "/")] + "/BALLOT/submission", body: "{}"},
-		{method: "POST", path: strings.Replace(ballotPath, "/page/", "/page/+0", 1) + "/submission", body: "{}"},
-		{method: "POST", path: ballotPath + "/submission", body: "{}", header: http.Header{"Sec-Fetch-Site": {"cross-site"}}},
+		ask("POST", ballotPath+"/submission/", nestedBody("vote", "yes")),
+		ask("POST", ballotPath, nestedBody("vote", "yes")),
+		ask("PATCH", path, "{}"),
+		ask("POST", strings.Replace(ballotPath, "1.0", "latest", 1)+"/submission", "{}"),
+		ask("POST", ballotPath[:strings.LastIndex(ballotPath, "/")]+"/BALLOT/submission", "{}"),
+		ask("POST", strings.Replace(ballotPath, "/page/", "/page/+0", 1)+"/submission", "{}"),
+		ask("POST", ballotPath+"/submission", "{}").with(headerOf("Sec-Fetch-Site", "cross-site")),
 	}
 	for _, r := range requests {
 		r.user = "alice"
@@ -149,18 +149,18 @@ func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 }
 
 func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	for _, fault := range []error{errors.New("unforeseen"), nil} {
 		e.Store.FailWith(func(context.Context, string) error { return fault })
 		for _, r := range []testRequest{
-			{method: "GET", path: ballotPath + "/submission"},
-			{method: "GET", path: path},
-			{method: "GET", path: ballotPath + "/result?username=alice"},
-			{method: "POST", path: ballotPath + "/submission", body: nestedBody("vote", "yes")},
-			{method: "POST", path: path, body: nestedBody("vote", "no")},
-			{method: "PUT", path: result(path), body: `{"vote":"no"}`},
-			{method: "DELETE", path: result(path)},
+			ask("GET", ballotPath+"/submission"),
+			ask("GET", path),
+			ask("GET", ballotPath+"/result?username=alice"),
+			ask("POST", ballotPath+"/submission", nestedBody("vote", "yes")),
+			ask("POST", path, nestedBody("vote", "no")),
+			ask("PUT", result(path), `{"vote":"no"}`),
+			ask("DELETE", result(path)),
 		} {
 			r.user = "alice"
 			e.do(t, r)
@@ -178,12 +178,12 @@ func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
 // A caller who is beyond a limit leaves an address and no name, and on an
 // anonymous form neither.
 func TestRefusalByALimitIsNotedWithoutAName(t *testing.T) {
-	e := newEnv(t, house(), oneList)
+	e := newHouse(t, oneList)
 	release := e.holdList(t, "alice")
 	defer release()
 	for path, anonymous := range map[string]bool{allPath: false, pollPath: true} {
-		n := e.note(t, testRequest{user: "alice", method: "GET", path: path + "/result"})
-		if n.Code != http.StatusTooManyRequests || n.user != "" || n.anonymous != anonymous {
+		n := e.note(t, ask("alice GET", path+"/result"))
+		if n.Code != 429 || n.user != "" || n.anonymous != anonymous {
 			t.Errorf("%s: answered %d, user %q, anonymous %t", path, n.Code, n.user, n.anonymous)
 		}
 		if said := e.Logs.String() + n.Body.String(); strings.Contains(strings.ToLower(said), "alice") {

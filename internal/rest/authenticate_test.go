@@ -22,7 +22,7 @@ func basic(userAndPassword string) http.Header {
 // Whatever else is wrong with a request, without credentials that is all it is
 // told, and always in the same words.
 func TestCredentialsComeFirst(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	alice := basic("alice:alice-secret").Get("Authorization")
 	credentials := map[string]http.Header{
@@ -41,28 +41,28 @@ func TestCredentialsComeFirst(t *testing.T) {
 		"and another":    {"Authorization": {alice, "Bearer alice"}},
 	}
 	requests := []testRequest{
-		{method: "GET", path: allPath},
-		{method: "HEAD", path: allPath},
-		{method: "GET", path: allPath + "/submission"},
-		{method: "POST", path: allPath + "/submission", body: nestedBody("name", "x")},
-		{method: "POST", path: allPath + "/submission", body: "no json"},
-		{method: "PUT", path: allPath + "/result/1", body: `{"name":"x"}`},
-		{method: "DELETE", path: allPath + "/result/1"},
-		{method: "GET", path: Prefix + "/page/99/form"},
-		{method: "GET", path: Prefix + "/page/x/form"},
-		{method: "PATCH", path: allPath},
-		{method: "GET", path: "/rest"},
-		{method: "GET", path: "/rest/nothing/here"},
-		{method: "GET", path: "//rest/forms"},
-		{method: "GET", path: Prefix + "/page/1//form"},
-		{method: "GET", path: Prefix + "/page/../page/1/form"},
-		{method: "OPTIONS", path: allPath},
+		ask("GET", allPath),
+		ask("HEAD", allPath),
+		ask("GET", allPath+"/submission"),
+		ask("POST", allPath+"/submission", nestedBody("name", "x")),
+		ask("POST", allPath+"/submission", "no json"),
+		ask("PUT", allPath+"/result/1", `{"name":"x"}`),
+		ask("DELETE", allPath+"/result/1"),
+		ask("GET", Prefix+"/page/99/form"),
+		ask("GET", Prefix+"/page/x/form"),
+		ask("PATCH", allPath),
+		ask("GET", "/rest"),
+		ask("GET", "/rest/nothing/here"),
+		ask("GET", "//rest/forms"),
+		ask("GET", Prefix+"/page/1//form"),
+		ask("GET", Prefix+"/page/../page/1/form"),
+		ask("OPTIONS", allPath),
 	}
-	before, body := e.dump(t), ""
+	unchanged, body := e.unchanged(t), ""
 	for name, header := range credentials {
 		for _, r := range requests {
 			r.header = header
-			a := e.expect(t, http.StatusUnauthorized, r)
+			a := e.expect(t, 401, r)
 			if got := a.header["Www-Authenticate"]; len(got) != 1 || got[0] != challenge {
 				t.Errorf("%s, %s %s: WWW-Authenticate %q, want %q", name, r.method, r.path, got, challenge)
 			}
@@ -74,22 +74,20 @@ func TestCredentialsComeFirst(t *testing.T) {
 			}
 		}
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 // Behind a proxy that signs people in, its header is the one credential. Package auth decides what it must be like.
 func TestProxyNamesTheCaller(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.Auth = auth.NewProxy("X-User", "X-Groups", o.Logger) })
-	post := testRequest{method: "POST", path: allPath + "/submission", body: nestedBody("name", "Ann"), header: jsonWith("X-User", "dora")}
-	if a := e.expect(t, http.StatusCreated, post); !strings.Contains(a.body, `"dora"`) {
+	e := newHouse(t, func(o *request.Options) { o.Auth = auth.NewProxy("X-User", "X-Groups", o.Logger) })
+	post := ask("POST", allPath+"/submission", nestedBody("name", "Ann")).with(jsonWith("X-User", "dora"))
+	if a := e.expect(t, 201, post); !strings.Contains(a.body, `"dora"`) {
 		t.Errorf("stored: %s", a.body)
 	}
 	post.header = jsonWith("X-User", "dora", "Sec-Fetch-Site", "cross-site")
-	e.expect(t, http.StatusForbidden, post)
+	e.expect(t, 403, post)
 	post.header = basic("alice:alice-secret")
-	a := e.expect(t, http.StatusUnauthorized, post)
+	a := e.expect(t, 401, post)
 	if a.header.Get("WWW-Authenticate") != "" || strings.Contains(a.body, "Basic") || e.stored(t) != 1 {
 		t.Errorf("a password: %v %s", a.header, a.body)
 	}

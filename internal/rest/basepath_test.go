@@ -2,7 +2,6 @@ package rest
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -14,7 +13,7 @@ const testBase = "/team/forms"
 
 // TestDocsBelowABasePath: the documentation loads what it shows from there.
 func TestDocsBelowABasePath(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.BasePath = testBase })
+	e := newHouse(t, func(o *request.Options) { o.BasePath = testBase })
 	if a := e.fetch(t, "GET", testBase+OpenAPIPath); !strings.Contains(a.body, "\nservers:\n  - url: "+testBase+Prefix+"\n") {
 		t.Error("the document names another server")
 	}
@@ -23,7 +22,7 @@ func TestDocsBelowABasePath(t *testing.T) {
 		t.Errorf("the page does not show the document:\n%s", page.body)
 	}
 	for _, m := range reference.FindAllStringSubmatch(page.body, -1) {
-		if asset := e.fetch(t, "GET", m[1]); asset.status != http.StatusOK || !strings.HasPrefix(m[1], testBase+DocsPath+"/") {
+		if asset := e.fetch(t, "GET", m[1]); asset.status != 200 || !strings.HasPrefix(m[1], testBase+DocsPath+"/") {
 			t.Errorf("GET %s: %d", m[1], asset.status)
 		}
 	}
@@ -31,21 +30,21 @@ func TestDocsBelowABasePath(t *testing.T) {
 
 // TestBelowABasePath: paths and links of the interface begin with it.
 func TestBelowABasePath(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.BasePath = testBase })
+	e := newHouse(t, func(o *request.Options) { o.BasePath = testBase })
 	form := testBase + allPath
 	for i := range 2 {
 		if path, id := e.create(t, "alice", form, nestedBody("name", "Ann")); id != int64(i+1) || path != fmt.Sprint(form, "/submission/", id) {
 			t.Errorf("Location %q", path)
 		}
 	}
-	a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: form + "/submission?limit=1"})
+	a := e.expect(t, 200, ask("alice GET", form+"/submission?limit=1"))
 	if next := nextPage(t, a.header); next != form+"/submission?after=1&limit=1" || !strings.Contains(e.get(t, "alice", next), `"id":2`) {
 		t.Errorf("next page %q", next)
 	}
-	e.expect(t, http.StatusNoContent, testRequest{user: "alice", method: "DELETE", path: form + "/result/1"})
-	e.expect(t, http.StatusMethodNotAllowed, testRequest{user: "alice", method: "DELETE", path: form})
-	e.expect(t, http.StatusUnauthorized, testRequest{method: "GET", path: form})
+	e.expect(t, 204, ask("alice DELETE", form+"/result/1"))
+	e.expect(t, 405, ask("alice DELETE", form))
+	e.expect(t, 401, ask("GET", form))
 	for _, outside := range []string{allPath, "/team" + allPath, testBase + "x" + allPath, testBase + testBase + allPath} {
-		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "GET", path: outside})
+		e.expect(t, 404, ask("alice GET", outside))
 	}
 }

@@ -36,9 +36,9 @@ type validationResult struct {
 // change nothing.
 func (e *env) reject(t *testing.T, r testRequest, f fault) {
 	t.Helper()
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	r.user, r.body = "alice", f.body
-	a := e.expect(t, http.StatusBadRequest, r)
+	a := e.expect(t, 400, r)
 	var got validationResult
 	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
 		t.Fatal(err)
@@ -57,9 +57,7 @@ func (e *env) reject(t *testing.T, r testRequest, f fault) {
 	if got.Errors == nil || (len(got.Errors) > 0) != (f.general != "") || !strings.Contains(strings.Join(got.Errors, "\n"), f.general) {
 		t.Errorf("%s %s: general errors %q, want %q in them", r.method, clip(f.body), got.Errors, f.general)
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 // notJSON is wrong in both models.
@@ -128,12 +126,12 @@ var nestedFaults = []fault{
 var deep = strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 
 func TestBadBodiesOfTheNestedModel(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	for _, f := range slices.Concat(notJSON, nestedFaults) {
 		t.Run(f.name, func(t *testing.T) {
-			e.reject(t, testRequest{method: "POST", path: allPath + "/submission"}, f)
-			e.reject(t, testRequest{method: "POST", path: path}, f)
+			e.reject(t, ask("POST", allPath+"/submission"), f)
+			e.reject(t, ask("POST", path), f)
 		})
 	}
 }
@@ -164,19 +162,19 @@ var flatFaults = []fault{
 }
 
 func TestBadBodiesOfTheFlatModel(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
 	for _, f := range slices.Concat(notJSON, flatFaults) {
 		t.Run(f.name, func(t *testing.T) {
-			e.reject(t, testRequest{method: "PUT", path: result(path)}, f)
+			e.reject(t, ask("PUT", result(path)), f)
 		})
 	}
 }
 
 // A body that breaks off is a bad body, too, if somebody still listens.
 func TestBodyThatDoesNotArriveInFull(t *testing.T) {
-	e := newEnv(t, house())
-	before := e.dump(t)
+	e := newHouse(t)
+	unchanged := e.unchanged(t)
 	bodies := map[string]string{
 		"short":       "Content-Length: 1000\r\n\r\n{\"fields\":{",
 		"bad chunk":   "Transfer-Encoding: chunked\r\n\r\nZZ\r\n",
@@ -187,7 +185,7 @@ func TestBodyThatDoesNotArriveInFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := e.newRequest(t, testRequest{user: "alice", method: "POST", path: allPath + "/submission"})
+		req := e.newRequest(t, ask("alice POST", allPath+"/submission"))
 		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s",
 			req.URL.Path, req.Header.Get("Authorization"), rest)
 		if err != nil {
@@ -202,14 +200,12 @@ func TestBodyThatDoesNotArriveInFull(t *testing.T) {
 		}
 		a := answer{resp.StatusCode, resp.Header, readAll(t, resp.Body)}
 		checkContract(t, req, a)
-		if a.status != http.StatusBadRequest || !strings.Contains(a.body, "in full") {
+		if a.status != 400 || !strings.Contains(a.body, "in full") {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 		_ = conn.Close()
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 // tardy is a body whose rest does not come before the server's patience ends.
@@ -218,15 +214,15 @@ type tardy struct{ io.Reader }
 func (tardy) Close() error { return nil }
 
 func TestBodyThatDoesNotArriveInTime(t *testing.T) {
-	e := newEnv(t, house())
-	req := e.newRequest(t, testRequest{user: "alice", method: "POST", path: allPath + "/submission"})
+	e := newHouse(t)
+	req := e.newRequest(t, ask("alice POST", allPath+"/submission"))
 	req.Body = tardy{io.MultiReader(strings.NewReader(`{"fields":`), iotest.ErrReader(os.ErrDeadlineExceeded))}
 	req.ContentLength = -1
 	w := httptest.NewRecorder()
 	mount(e.api).ServeHTTP(w, req)
 	a := answer{w.Code, w.Header(), w.Body.String()}
 	checkContract(t, req, a)
-	if a.status != http.StatusRequestTimeout {
+	if a.status != 408 {
 		t.Errorf("status %d, want 408", a.status)
 	}
 }
@@ -253,12 +249,12 @@ func TestFormBecomesAnonymousWhileTheBodyComesIn(t *testing.T) {
 	e := newEnv(t, map[string]string{"1.md": named})
 	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
 	for status, r := range map[int]testRequest{
-		http.StatusCreated: {user: "alice", method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", "B")},
-		http.StatusOK:      {user: "alice", method: "PUT", path: result(path), body: `{"a":"B"}`},
+		201: ask("alice POST", form(1, "f")+"/submission", nestedBody("a", "B")),
+		200: ask("alice PUT", result(path), `{"a":"B"}`),
 	} {
 		e.Write(t, "1.md", named)
 		n := e.sendSlowly(t, r, func() { e.Write(t, "1.md", strings.Replace(named, "form: f\n", "form: f\nanonymous: true\n", 1)) })
-		if n.Code != status || !n.anonymous || status == http.StatusCreated && strings.Contains(n.Body.String(), "alice") {
+		if n.Code != status || !n.anonymous || status == 201 && strings.Contains(n.Body.String(), "alice") {
 			t.Errorf("%s: status %d, noted as anonymous: %t, answered with %s", r.method, n.Code, n.anonymous, n.Body)
 		}
 	}
@@ -266,13 +262,13 @@ func TestFormBecomesAnonymousWhileTheBodyComesIn(t *testing.T) {
 
 // Who may not change a submission is told so, whatever is wrong with the body.
 func TestBadBodyForAnothersSubmission(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", openPath, nestedBody("text", "mine"))
-	for path, status := range map[string]int{path: http.StatusForbidden, allPath + "/submission/99": http.StatusNotFound} {
+	for path, status := range map[string]int{path: 403, allPath + "/submission/99": 404} {
 		for _, mediaType := range []string{"application/json", "text/plain"} {
-			header := http.Header{"Content-Type": {mediaType}}
-			e.expect(t, status, testRequest{user: "bob", method: "POST", path: path, body: "{", header: header})
-			e.expect(t, status, testRequest{user: "bob", method: "PUT", path: result(path), body: "{", header: header})
+			header := headerOf("Content-Type", mediaType)
+			e.expect(t, status, ask("bob POST", path, "{").with(header))
+			e.expect(t, status, ask("bob PUT", result(path), "{").with(header))
 		}
 	}
 }

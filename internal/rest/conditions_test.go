@@ -8,25 +8,15 @@ import (
 	"testing"
 )
 
-// jsonWith is the header of a body with further fields, of a name and a value
-// in turn.
-func jsonWith(namesAndValues ...string) http.Header {
-	h := http.Header{"Content-Type": {"application/json"}}
-	for i := 0; i < len(namesAndValues); i += 2 {
-		h.Add(namesAndValues[i], namesAndValues[i+1])
-	}
-	return h
-}
-
 // tag reads the ETag of a submission.
 func (e *env) tag(t testing.TB, user, path string) string {
 	t.Helper()
-	return e.expect(t, http.StatusOK, testRequest{user: user, method: "GET", path: path}).header.Get("Etag")
+	return e.expect(t, 200, ask(user+" GET", path)).header.Get("Etag")
 }
 
 func TestTagIsOnEveryAnswerWithOneSubmission(t *testing.T) {
-	e := newEnv(t, house())
-	created := e.expect(t, 201, testRequest{user: "alice", method: "POST", path: allPath + "/submission", body: nestedBody("name", "Ann")})
+	e := newHouse(t)
+	created := e.expect(t, 201, ask("alice POST", allPath+"/submission", nestedBody("name", "Ann")))
 	path, tag := created.header.Get("Location"), created.header.Get("Etag")
 	if len(tag) != 26 || tag[0] != '"' || tag[25] != '"' {
 		t.Fatalf("ETag %q is no strong entity tag", tag)
@@ -38,20 +28,20 @@ func TestTagIsOnEveryAnswerWithOneSubmission(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"GET", "HEAD"} {
-		same(method, e.expect(t, 200, testRequest{user: "alice", method: method, path: path}))
-		same(method+" flat", e.expect(t, 200, testRequest{user: "alice", method: method, path: result(path)}))
+		same(method, e.expect(t, 200, ask("alice "+method, path)))
+		same(method+" flat", e.expect(t, 200, ask("alice "+method, result(path))))
 	}
-	same("a merge that changes nothing", e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(path), body: `{}`}))
-	merged := e.expect(t, 200, testRequest{user: "alice", method: "POST", path: path, body: nestedBody("name", "Bea")})
+	same("a merge that changes nothing", e.expect(t, 200, ask("alice PUT", result(path), `{}`)))
+	merged := e.expect(t, 200, ask("alice POST", path, nestedBody("name", "Bea")))
 	if merged.header.Get("Etag") == tag {
 		t.Error("the tag is the same after a change")
 	}
 	tag = merged.header.Get("Etag")
-	same("after the change", e.expect(t, 200, testRequest{user: "alice", method: "GET", path: result(path)}))
-	tag = e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"name":"Cy"}`}).header.Get("Etag")
-	same("after the flat change", e.expect(t, 200, testRequest{user: "alice", method: "GET", path: path}))
+	same("after the change", e.expect(t, 200, ask("alice GET", result(path))))
+	tag = e.expect(t, 200, ask("alice PUT", result(path), `{"name":"Cy"}`)).header.Get("Etag")
+	same("after the flat change", e.expect(t, 200, ask("alice GET", path)))
 	for _, list := range []string{"/submission", "/result"} {
-		if a := e.expect(t, 200, testRequest{user: "alice", method: "GET", path: allPath + list}); a.header.Get("Etag") != "" {
+		if a := e.expect(t, 200, ask("alice GET", allPath+list)); a.header.Get("Etag") != "" {
 			t.Errorf("%s has an ETag", list)
 		}
 	}
@@ -59,7 +49,7 @@ func TestTagIsOnEveryAnswerWithOneSubmission(t *testing.T) {
 
 // TestReadsWithConditions: 304 where the client has it already.
 func TestReadsWithConditions(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	tag := e.tag(t, "alice", path)
 	for _, tt := range []struct {
@@ -67,21 +57,21 @@ func TestReadsWithConditions(t *testing.T) {
 		header http.Header
 		status int
 	}{
-		{"the tag", http.Header{"If-None-Match": {tag}}, 304},
-		{"the tag, weak", http.Header{"If-None-Match": {"W/" + tag}}, 304},
-		{"any", http.Header{"If-None-Match": {"*"}}, 304},
-		{"a list", http.Header{"If-None-Match": {`"x", ` + tag + `,"y"`}}, 304},
-		{"another", http.Header{"If-None-Match": {`"x"`}}, 200},
-		{"If-Match", http.Header{"If-Match": {tag}}, 200},
-		{"If-Match another", http.Header{"If-Match": {`"x"`}}, 412},
-		{"both, and both name it", http.Header{"If-Match": {tag}, "If-None-Match": {tag}}, 304},
-		{"both, and If-Match fails", http.Header{"If-Match": {`"x"`}, "If-None-Match": {tag}}, 412},
-		{"no quotes", http.Header{"If-None-Match": {strings.Trim(tag, `"`)}}, 400},
-		{"dates, which are ignored", http.Header{"If-Modified-Since": {"Mon, 01 Jan 2035 00:00:00 GMT"}, "If-Unmodified-Since": {"Mon, 01 Jan 2001 00:00:00 GMT"}}, 200},
+		{"the tag", headerOf("If-None-Match", tag), 304},
+		{"the tag, weak", headerOf("If-None-Match", "W/"+tag), 304},
+		{"any", headerOf("If-None-Match", "*"), 304},
+		{"a list", headerOf("If-None-Match", `"x", `+tag+`,"y"`), 304},
+		{"another", headerOf("If-None-Match", `"x"`), 200},
+		{"If-Match", headerOf("If-Match", tag), 200},
+		{"If-Match another", headerOf("If-Match", `"x"`), 412},
+		{"both, and both name it", headerOf("If-Match", tag, "If-None-Match", tag), 304},
+		{"both, and If-Match fails", headerOf("If-Match", `"x"`, "If-None-Match", tag), 412},
+		{"no quotes", headerOf("If-None-Match", strings.Trim(tag, `"`)), 400},
+		{"dates, which are ignored", headerOf("If-Modified-Since", "Mon, 01 Jan 2035 00:00:00 GMT", "If-Unmodified-Since", "Mon, 01 Jan 2001 00:00:00 GMT"), 200},
 	} {
 		for _, p := range []string{path, result(path)} {
 			for _, method := range []string{"GET", "HEAD"} {
-				a := e.do(t, testRequest{user: "alice", method: method, path: p, header: tt.header})
+				a := e.do(t, ask("alice "+method, p).with(tt.header))
 				if a.status != tt.status {
 					t.Errorf("%s: %s %s: %d, want %d: %s", tt.name, method, p, a.status, tt.status, a.body)
 				}
@@ -94,18 +84,18 @@ func TestReadsWithConditions(t *testing.T) {
 	// What can't be read has no state to be told of.
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		for _, value := range []string{"*", tag, "malformed"} {
-			e.expect(t, 404, testRequest{user: "alice", method: "GET", path: allPath + "/submission/99", header: http.Header{name: {value}}})
-			e.expect(t, 404, testRequest{user: "dave", method: "GET", path: staffPath + "/submission/1", header: http.Header{name: {value}}})
+			e.expect(t, 404, ask("alice GET", allPath+"/submission/99").with(http.Header{name: {value}}))
+			e.expect(t, 404, ask("dave GET", staffPath+"/submission/1").with(http.Header{name: {value}}))
 		}
 	}
 }
 
 // TestWritesWithConditions: a write whose conditions don't hold changes nothing.
 func TestWritesWithConditions(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", openPath, nestedBody("text", "old"))
 	tag := e.tag(t, "bob", path)
-	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"text":"new"}`})
+	e.expect(t, 200, ask("bob PUT", result(path), `{"text":"new"}`))
 	now := e.tag(t, "bob", path)
 	good, invalid := `{"text":"third"}`, `{"nope":"x"}`
 	for _, tt := range []struct {
@@ -124,13 +114,13 @@ func TestWritesWithConditions(t *testing.T) {
 		{"the tag and a field that is unknown", "bob", invalid, jsonWith("If-Match", now), 400, "nope"},
 		{"a former tag and no JSON", "bob", "{", jsonWith("If-Match", tag), 412, "Read"},
 		{"the tag and no JSON", "bob", "{", jsonWith("If-Match", now), 400, "JSON"},
-		{"a former tag and no media type", "bob", good, http.Header{"If-Match": {tag}}, 415, "Content-Type"},
+		{"a former tag and no media type", "bob", good, headerOf("If-Match", tag), 415, "Content-Type"},
 		{"a former tag, by one who may not", "alice", good, jsonWith("If-Match", tag), 403, "editors"},
 		{"a malformed tag, by one who may not", "alice", good, jsonWith("If-Match", "x"), 403, "editors"},
 		{"a former tag and no JSON, by one who may not", "alice", "{", jsonWith("If-Match", tag), 403, "editors"},
 	} {
 		before := e.dump(t)
-		a := e.do(t, testRequest{user: tt.user, method: "PUT", path: result(path), body: tt.body, header: tt.header})
+		a := e.do(t, ask(tt.user+" PUT", result(path), tt.body).with(tt.header))
 		if a.status != tt.status || !strings.Contains(a.body, tt.detail) {
 			t.Errorf("%s: %d %s, want %d with %q", tt.name, a.status, a.body, tt.status, tt.detail)
 		}
@@ -139,13 +129,13 @@ func TestWritesWithConditions(t *testing.T) {
 		}
 	}
 	for _, value := range []string{now, "*"} {
-		e.expect(t, 404, testRequest{user: "bob", method: "PUT", path: openPath + "/result/99", body: good, header: jsonWith("If-Match", value)})
-		e.expect(t, 404, testRequest{user: "bob", method: "POST", path: openPath + "/submission/99", body: "{", header: jsonWith("If-Match", value)})
+		e.expect(t, 404, ask("bob PUT", openPath+"/result/99", good).with(jsonWith("If-Match", value)))
+		e.expect(t, 404, ask("bob POST", openPath+"/submission/99", "{").with(jsonWith("If-Match", value)))
 	}
-	a := e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: good, header: jsonWith("If-Match", `"x", `+now)})
-	a = e.expect(t, 200, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("text", "4"), header: jsonWith("If-Match", a.header.Get("Etag"), "If-None-Match", now)})
-	e.expect(t, 200, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("text", "5"), header: jsonWith("If-Match", "*")})
-	e.expect(t, 412, testRequest{user: "bob", method: "POST", path: path, body: nestedBody("text", "6"), header: jsonWith("If-Match", a.header.Get("Etag"))})
+	a := e.expect(t, 200, ask("bob PUT", result(path), good).with(jsonWith("If-Match", `"x", `+now)))
+	a = e.expect(t, 200, ask("bob POST", path, nestedBody("text", "4")).with(jsonWith("If-Match", a.header.Get("Etag"), "If-None-Match", now)))
+	e.expect(t, 200, ask("bob POST", path, nestedBody("text", "5")).with(jsonWith("If-Match", "*")))
+	e.expect(t, 412, ask("bob POST", path, nestedBody("text", "6")).with(jsonWith("If-Match", a.header.Get("Etag"))))
 	if got := e.get(t, "bob", path); !strings.Contains(got, `"value":"5"`) {
 		t.Errorf("stored is %s", got)
 	}
@@ -154,7 +144,7 @@ func TestWritesWithConditions(t *testing.T) {
 // TestOfMergesWithOneTagOneSucceeds: the tag is compared in the transaction
 // that writes.
 func TestOfMergesWithOneTagOneSucceeds(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	const callers = 8
 	for range 5 {
@@ -164,7 +154,7 @@ func TestOfMergesWithOneTagOneSucceeds(t *testing.T) {
 		for i := range callers {
 			wg.Go(func() {
 				body := nestedBody("note", tag+string(rune('a'+i)))
-				statuses[i] = e.do(t, testRequest{user: "alice", method: "POST", path: path, body: body, header: jsonWith("If-Match", tag)}).status
+				statuses[i] = e.do(t, ask("alice POST", path, body).with(jsonWith("If-Match", tag))).status
 			})
 		}
 		wg.Wait()
@@ -180,11 +170,11 @@ func TestOfMergesWithOneTagOneSucceeds(t *testing.T) {
 
 // TestTaggedAnswersAreNeverCompressed: a strong tag is of one representation.
 func TestTaggedAnswersAreNeverCompressed(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", strings.Repeat("long ", 10_000)))
 	tag := e.tag(t, "alice", path)
 	for _, p := range []string{path, result(path)} {
-		a := e.expect(t, 200, testRequest{user: "alice", method: "GET", path: p, header: http.Header{"Accept-Encoding": {"gzip"}}})
+		a := e.expect(t, 200, ask("alice GET", p).with(headerOf("Accept-Encoding", "gzip")))
 		if a.header.Get("Content-Encoding") != "" || a.header.Get("Etag") != tag {
 			t.Errorf("%s: %v", p, a.header)
 		}

@@ -11,7 +11,7 @@ import (
 // fetch is a request without credentials for what is not part of the interface.
 func (e *env) fetch(t testing.TB, method, path string) answer {
 	t.Helper()
-	resp, err := e.client.Do(e.newRequest(t, testRequest{method: method, path: path, header: http.Header{}}))
+	resp, err := e.client.Do(e.newRequest(t, ask(method, path).with(http.Header{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,29 +19,29 @@ func (e *env) fetch(t testing.TB, method, path string) answer {
 }
 
 func TestDocumentIsServedToEverybody(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	a := e.fetch(t, "GET", "/rest/forms/1.0/openapi.yaml")
-	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/yaml" || a.body != string(openAPI) {
+	if a.status != 200 || a.header.Get("Content-Type") != "application/yaml" || a.body != string(openAPI) {
 		t.Errorf("%d %v, %d bytes", a.status, a.header, len(a.body))
 	}
-	if a := e.fetch(t, "HEAD", "/rest/forms/1.0/openapi.yaml"); a.status != http.StatusOK || a.body != "" {
+	if a := e.fetch(t, "HEAD", "/rest/forms/1.0/openapi.yaml"); a.status != 200 || a.body != "" {
 		t.Errorf("HEAD: %d %q", a.status, a.body)
 	}
 	for _, path := range []string{"/rest/forms/1.0/openapi.yaml", "/docs"} {
 		for _, method := range []string{"POST", "DELETE", "OPTIONS"} {
 			a := e.fetch(t, method, path)
-			if a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != "GET, HEAD" {
+			if a.status != 405 || a.header.Get("Allow") != "GET, HEAD" {
 				t.Errorf("%s %s: %d, Allow %q", method, path, a.status, a.header.Get("Allow"))
 			}
-			checkProblem(t, e.newRequest(t, testRequest{method: method, path: path}), a)
+			checkProblem(t, e.newRequest(t, ask(method, path)), a)
 		}
 	}
 }
 
 func TestDocsHaveNothingBesidesTheirFiles(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, path := range []string{"/docs/nope", "/docs/../etc"} {
-		if a := e.fetch(t, "GET", path); a.status != http.StatusNotFound {
+		if a := e.fetch(t, "GET", path); a.status != 404 {
 			t.Errorf("GET %s: %d", path, a.status)
 		}
 	}
@@ -56,10 +56,10 @@ var (
 // The documentation works in a network without a way out: everything it loads
 // comes from here, and the policy lets nothing else in.
 func TestDocsLoadFromHereAlone(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, path := range []string{"/docs", "/docs/"} {
 		page := e.fetch(t, "GET", path)
-		if page.status != http.StatusOK || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
+		if page.status != 200 || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
 			t.Fatalf("GET %s: %d %v", path, page.status, page.header)
 		}
 		checkPolicy(t, page)
@@ -86,7 +86,7 @@ func checkAsset(t *testing.T, e *env, path string) {
 		return
 	}
 	asset := e.fetch(t, "GET", path)
-	if asset.status != http.StatusOK || asset.body == "" {
+	if asset.status != 200 || asset.body == "" {
 		t.Errorf("GET %s: %d, %d bytes", path, asset.status, len(asset.body))
 	}
 	checkPolicy(t, asset)

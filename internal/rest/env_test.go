@@ -57,6 +57,12 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 	return serve(t, testsite.On(t, on, files), change...)
 }
 
+// newHouse serves all the pages of fixtures_test.go.
+func newHouse(t testing.TB, change ...func(*request.Options)) *env {
+	t.Helper()
+	return newEnv(t, house(), change...)
+}
+
 // newExamplesEnv serves the pages of examples/.
 func newExamplesEnv(t testing.TB) *env {
 	t.Helper()
@@ -113,6 +119,35 @@ type testRequest struct {
 	body               string
 	header             http.Header
 	chunked            bool
+}
+
+// ask is a request of a user by a method, such as "alice GET", or without credentials, such as "GET".
+func ask(userAndMethod, path string, body ...string) testRequest {
+	user, method, found := strings.Cut(userAndMethod, " ")
+	if !found {
+		user, method = "", user
+	}
+	return testRequest{user: user, method: method, path: path, body: strings.Join(body, "")}
+}
+
+func (r testRequest) with(header http.Header) testRequest {
+	r.header = header
+	return r
+}
+
+// headerOf is a header of names and values in turn.
+func headerOf(namesAndValues ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(namesAndValues); i += 2 {
+		h.Add(namesAndValues[i], namesAndValues[i+1])
+	}
+	return h
+}
+
+// jsonWith is the header of a body with further fields, of a name and a value
+// in turn.
+func jsonWith(namesAndValues ...string) http.Header {
+	return headerOf(append(namesAndValues, "Content-Type", "application/json")...)
 }
 
 // answer is what came back.
@@ -177,13 +212,13 @@ func (e *env) expect(t testing.TB, status int, r testRequest) answer {
 
 func (e *env) get(t testing.TB, user, path string) string {
 	t.Helper()
-	return e.expect(t, http.StatusOK, testRequest{user: user, method: "GET", path: path}).body
+	return e.expect(t, 200, ask(user+" GET", path)).body
 }
 
 // create submits to a form and returns the path of the new submission, and its id.
 func (e *env) create(t testing.TB, user, form, body string) (path string, id int64) {
 	t.Helper()
-	a := e.expect(t, http.StatusCreated, testRequest{user: user, method: "POST", path: form + "/submission", body: body})
+	a := e.expect(t, 201, ask(user+" POST", form+"/submission", body))
 	path = a.header.Get("Location")
 	id, err := strconv.ParseInt(path[strings.LastIndex(path, "/")+1:], 10, 64)
 	if err != nil {
@@ -223,6 +258,18 @@ func (e *env) dump(t testing.TB) string {
 		}
 	}
 	return b.String()
+}
+
+// unchanged returns a function that checks that the store is as it was.
+func (e *env) unchanged(t testing.TB) func() {
+	t.Helper()
+	before := e.dump(t)
+	return func() {
+		t.Helper()
+		if after := e.dump(t); after != before {
+			t.Errorf("before\n%safter\n%s", before, after)
+		}
+	}
 }
 
 // form is the path of a form.

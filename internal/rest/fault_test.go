@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -21,11 +20,11 @@ const internals = "disk /var/secret: SELECT password FROM users"
 // operations is one request for each operation of the store.
 func operations(path string) map[string]testRequest {
 	return map[string]testRequest{
-		"create": {user: "alice", method: "POST", path: allPath + "/submission", body: nestedBody("name", "x")},
-		"get":    {user: "alice", method: "GET", path: path},
-		"update": {user: "alice", method: "PUT", path: result(path), body: `{"name":"y"}`},
-		"delete": {user: "alice", method: "DELETE", path: result(path)},
-		"scan":   {user: "alice", method: "GET", path: allPath + "/result"},
+		"create": ask("alice POST", allPath+"/submission", nestedBody("name", "x")),
+		"get":    ask("alice GET", path),
+		"update": ask("alice PUT", result(path), `{"name":"y"}`),
+		"delete": ask("alice DELETE", result(path)),
+		"scan":   ask("alice GET", allPath+"/result"),
 	}
 }
 
@@ -37,17 +36,17 @@ func TestFaultsOfTheStore(t *testing.T) {
 		status     int
 		retry      bool
 	}{
-		{fmt.Errorf("%w: %s", store.ErrFull, internals), []string{"create", "update", "delete"}, http.StatusInsufficientStorage, true},
-		{fmt.Errorf("%w: %s", store.ErrUnavailable, internals), all, http.StatusServiceUnavailable, true},
-		{fmt.Errorf("%w: %s", store.ErrInDoubt, internals), []string{"create"}, http.StatusServiceUnavailable, true},
-		{errors.New(internals), all, http.StatusInternalServerError, false},
+		{fmt.Errorf("%w: %s", store.ErrFull, internals), []string{"create", "update", "delete"}, 507, true},
+		{fmt.Errorf("%w: %s", store.ErrUnavailable, internals), all, 503, true},
+		{fmt.Errorf("%w: %s", store.ErrInDoubt, internals), []string{"create"}, 503, true},
+		{errors.New(internals), all, 500, false},
 		// Not the request's context that ended, so nobody foresaw it.
-		{fmt.Errorf("%s: %w", internals, context.DeadlineExceeded), all, http.StatusInternalServerError, false},
+		{fmt.Errorf("%s: %w", internals, context.DeadlineExceeded), all, 500, false},
 	}
 	for _, c := range cases {
-		e := newEnv(t, house())
+		e := newHouse(t)
 		path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-		before := e.dump(t)
+		unchanged := e.unchanged(t)
 		for _, op := range c.operations {
 			e.Store.FailWith(func(_ context.Context, now string) error {
 				if now != op {
@@ -70,15 +69,13 @@ func TestFaultsOfTheStore(t *testing.T) {
 				t.Errorf("%s: logged %q, want the cause, once", op, log)
 			}
 		}
-		if after := e.dump(t); after != before {
-			t.Errorf("before\n%safter\n%s", before, after)
-		}
+		unchanged()
 	}
 }
 
 // Whoever reports a failed request finds out why by the id that they were told.
 func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, fault := range []error{store.ErrUnavailable, store.ErrFull, errors.New(internals)} {
 		e.Store.FailWith(func(context.Context, string) error { return fault })
@@ -109,7 +106,7 @@ func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
 
 // A caller who is gone is no fault of anybody, and nothing to log.
 func TestRequestThatIsGivenUp(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for op, r := range operations(path) {
 		entered := make(chan struct{})
@@ -127,7 +124,7 @@ func TestRequestThatIsGivenUp(t *testing.T) {
 		<-entered
 		giveUp()
 		<-done
-		if retry := rec.Header().Get("Retry-After"); rec.Code != http.StatusServiceUnavailable || retry == "" {
+		if retry := rec.Header().Get("Retry-After"); rec.Code != 503 || retry == "" {
 			t.Errorf("%s: status %d, want 503; Retry-After %q", op, rec.Code, retry)
 		}
 	}
@@ -137,7 +134,7 @@ func TestRequestThatIsGivenUp(t *testing.T) {
 }
 
 func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.fill(t, 3, 0)
 	e.Store.FailAtRow(func(n int) error {
 		if n == 2 {
@@ -147,21 +144,19 @@ func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
 	})
 	for _, list := range lists {
 		for _, encoding := range []string{"", "gzip"} {
-			e.refused(t, http.StatusServiceUnavailable, testRequest{
-				user: "alice", method: "GET", path: allPath + list, header: http.Header{"Accept-Encoding": {encoding}},
-			})
+			e.refused(t, 503, ask("alice GET", allPath+list).with(headerOf("Accept-Encoding", encoding)))
 		}
 	}
 	e.Store.FailWith(func(context.Context, string) error { return store.ErrUnavailable })
 	for _, list := range lists { // HEAD says what GET would, so it has to ask, too
-		e.refused(t, http.StatusServiceUnavailable, testRequest{user: "alice", method: "HEAD", path: allPath + list})
+		e.refused(t, 503, ask("alice HEAD", allPath+list))
 	}
 }
 
 // Once a list has begun, all that is left is to break off so that nobody takes
 // what came for the whole.
 func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.fill(t, 20, 10_000)
 	e.Store.FailAtRow(func(n int) error {
 		if n == 15 {
@@ -171,9 +166,7 @@ func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
 	})
 	for _, list := range []string{"/submission", "/result"} {
 		for _, encoding := range []string{"", "gzip"} {
-			req := e.newRequest(t, testRequest{
-				user: "alice", method: "GET", path: allPath + list, header: http.Header{"Accept-Encoding": {encoding}},
-			})
+			req := e.newRequest(t, ask("alice GET", allPath+list).with(headerOf("Accept-Encoding", encoding)))
 			resp, err := e.client.Do(req)
 			if err != nil {
 				t.Fatalf("%s %s: %v", list, encoding, err)

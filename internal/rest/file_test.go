@@ -20,7 +20,7 @@ func TestDownload(t *testing.T) {
 	path := e.createFiles(t, textPart("title", "x"), filePart("doc", "Über %2250%%22.html", content)) + "/file/doc/" + pathEscape(`Über "50%".html`)
 	get := func(method string, status int, header ...string) answer {
 		t.Helper()
-		r := testRequest{user: "alice", method: method, path: path, header: http.Header{}}
+		r := ask("alice "+method, path).with(http.Header{})
 		for i := 0; i < len(header); i += 2 {
 			r.header.Set(header[i], header[i+1])
 		}
@@ -91,7 +91,7 @@ func TestDownloadsNeverRun(t *testing.T) {
 		"a.js":   {"#!/usr/bin/env node\nalert(1)\n", "text/plain; charset=utf-8"},
 	} {
 		path := e.createFiles(t, textPart("title", "x"), filePart("doc", name, f.content))
-		a := e.expect(t, 200, testRequest{user: "alice", method: "GET", path: path + "/file/doc/" + name})
+		a := e.expect(t, 200, ask("alice GET", path+"/file/doc/"+name))
 		h := a.header
 		if a.body != f.content || h.Get("Content-Type") != f.mediaType || h.Get("Content-Security-Policy") != "sandbox" ||
 			!strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") || h.Get("X-Content-Type-Options") != "nosniff" {
@@ -124,16 +124,16 @@ func TestFilesOfOddFields(t *testing.T) {
 	}
 	e := newEnv(t, map[string]string{"8-odd.md": page + "```\n"})
 	for _, id := range ids {
-		a := e.expect(t, http.StatusCreated, uploadOf(form(8, "odd")+"/submission", filePart(id, "a", "content of "+id)))
+		a := e.expect(t, 201, uploadOf(form(8, "odd")+"/submission", filePart(id, "a", "content of "+id)))
 		path := a.header.Get("Location") + "/file/" + strings.ReplaceAll(pathEscape(id), ".", "%2E") + "/a"
-		req := e.newRequest(t, testRequest{user: "alice", method: "GET", path: path})
+		req := e.newRequest(t, ask("alice GET", path))
 		resp, err := e.client.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		content, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK || string(content) != "content of "+id {
+		if err != nil || resp.StatusCode != 200 || string(content) != "content of "+id {
 			t.Errorf("%s: status %d, %q, %v", path, resp.StatusCode, content, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestWhoMayReadFiles(t *testing.T) {
 	other := e.createFiles(t, textPart("title", "x"))
 	for user, status := range map[string]int{"alice": 200, "bob": 404, "carol": 200, "dave": 404, "": 401} {
 		for _, method := range []string{"GET", "HEAD"} {
-			e.expect(t, status, testRequest{user: user, method: method, path: path + "/file/doc/a"})
+			e.expect(t, status, ask(user+" "+method, path+"/file/doc/a"))
 		}
 	}
 	for _, missing := range []string{
@@ -155,17 +155,15 @@ func TestWhoMayReadFiles(t *testing.T) {
 		path + "/file/doc/%FF", path + "/file/doc/a%00", other + "/file/doc/a", filesPath + "/submission/99/file/doc/a",
 		strings.Replace(path, "/page/8/", "/page/7/", 1) + "/file/doc/a",
 	} {
-		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "GET", path: missing})
+		e.expect(t, 404, ask("alice GET", missing))
 	}
-	e.expect(t, http.StatusMethodNotAllowed, testRequest{user: "alice", method: "DELETE", path: path + "/file/doc/a"})
+	e.expect(t, 405, ask("alice DELETE", path+"/file/doc/a"))
 
 	// Another's submission does not take files, and none are left of them.
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	bob := uploadOf(path, filePart("doc", "b", "bob's"))
 	bob.user = "bob"
-	e.expect(t, http.StatusNotFound, bob)
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	e.expect(t, 404, bob)
+	unchanged()
 	e.expectNothingStaged(t)
 }

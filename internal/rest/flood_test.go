@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -22,10 +21,10 @@ func manyMembers(n int, value string) string {
 
 // What is wrong with a body is told in short, however much is wrong with it.
 func TestManyFieldsAtFault(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Bob"))
-	before := e.dump(t)
-	post, put := testRequest{method: "POST", path: allPath + "/submission"}, testRequest{method: "PUT", path: result(path)}
+	unchanged := e.unchanged(t)
+	post, put := ask("POST", allPath+"/submission"), ask("PUT", result(path))
 	for _, tt := range []struct {
 		name   string
 		send   testRequest
@@ -49,7 +48,7 @@ func TestManyFieldsAtFault(t *testing.T) {
 		{"a flood", put, `{` + manyMembers(90_000, "1") + `}`, 0, "the body has more than 5000 fields"},
 	} {
 		tt.send.user, tt.send.body = "alice", tt.body
-		a := e.expect(t, http.StatusBadRequest, tt.send)
+		a := e.expect(t, 400, tt.send)
 		var got validationResult
 		if err := json.Unmarshal([]byte(a.body), &got); err != nil {
 			t.Fatal(err)
@@ -58,9 +57,7 @@ func TestManyFieldsAtFault(t *testing.T) {
 			t.Errorf("%s: %d fields at fault, want %d, and %q at the end of %s", tt.name, len(got.FieldErrors), tt.fields, tt.end, clip(fmt.Sprint(got.Errors)))
 		}
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 // A form of the largest size can be filled in, in both models.
@@ -76,20 +73,20 @@ func TestAsManyFieldsAsAFormCanHave(t *testing.T) {
 	page.WriteString("```\n")
 	e := newEnv(t, map[string]string{"1.md": page.String()})
 	path, _ := e.create(t, "alice", form(1, "f"), `{"fields":{`+nested.String()[1:]+`}}`)
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: "{" + flat.String()[1:] + "}"})
+	e.expect(t, 200, ask("alice PUT", result(path), "{"+flat.String()[1:]+"}"))
 }
 
 // The values of a list are counted: each costs more memory than it has bytes.
 func TestManyValues(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	list := func(n int) string { return `["a"` + strings.Repeat(`,"a"`, n-1) + `]` }
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	put := testRequest{method: "PUT", path: result(path)}
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"extras":` + list(10_000) + `}`})
+	put := ask("PUT", result(path))
+	e.expect(t, 200, ask("alice PUT", result(path), `{"extras":`+list(10_000)+`}`))
 	e.reject(t, put, fault{body: `{"extras":` + list(10_001) + `}`, fields: []string{"extras"}})
 	e.reject(t, put, fault{body: `{"extras":["` + strings.Repeat(`","`, 300_000) + `"]}`, fields: []string{"extras"}})
 	e.reject(t, put, fault{body: `{"extras":` + list(9_000) + `,"note":` + list(1_001) + `}`, fields: []string{"note"}}) // in all
-	e.reject(t, testRequest{method: "POST", path: allPath + "/submission"}, fault{
+	e.reject(t, ask("POST", allPath+"/submission"), fault{
 		body:   `{"fields":{"name":{"fieldId":"name","value":"x"},"extras":{"fieldId":"extras","value":` + list(10_001) + `}}}`,
 		fields: []string{"extras"},
 	})
@@ -97,7 +94,7 @@ func TestManyValues(t *testing.T) {
 
 // What a caller made up is not repeated at its whole length.
 func TestLongNamesAreNotRepeated(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	long := strings.Repeat(`\u0001`, 30_000)
 	for name, body := range map[string]string{
@@ -111,9 +108,9 @@ func TestLongNamesAreNotRepeated(t *testing.T) {
 		"bad value of a field":          `{"fields":{"` + long + `":{"value":"\ud800"}}}`,
 		"bad value of a field, at once": `{"` + long + `":"\ud800"}`,
 	} {
-		for _, r := range []testRequest{{method: "POST", path: path}, {method: "PUT", path: result(path)}} {
+		for _, r := range []testRequest{ask("POST", path), ask("PUT", result(path))} {
 			r.user, r.body = "alice", body
-			if a := e.expect(t, http.StatusBadRequest, r); len(a.body) > 4000 {
+			if a := e.expect(t, 400, r); len(a.body) > 4000 {
 				t.Errorf("%s, %s: %d bytes of answer: %s", name, r.method, len(a.body), clip(a.body))
 			}
 		}

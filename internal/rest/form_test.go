@@ -74,14 +74,14 @@ func golden(t testing.TB, name string) string {
 }
 
 func TestFormIsExactlyTheGoldenOne(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	if got, want := e.get(t, "alice", allPath), golden(t, "form.json"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	list := e.get(t, "alice", Prefix+"/page/1/form")
 	one := e.get(t, "alice", form(1, "zeta"))
 	all := e.get(t, "alice", allPath)
@@ -95,7 +95,7 @@ func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
 }
 
 func TestPageWithoutFormsIsAnEmptyArray(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	if got := e.get(t, "alice", Prefix+"/page/2/form"); got != "[]" {
 		t.Errorf("got %s", got)
 	}

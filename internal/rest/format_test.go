@@ -10,7 +10,7 @@ import (
 var lists = []string{"/submission", "/result"}
 
 func TestNDJSONHasTheRowsOfJSON(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, list := range lists {
 		if got := e.get(t, "alice", allPath+list+"?format=ndjson"); got != "" {
 			t.Errorf("%s: an empty list is %q", list, got)
@@ -22,7 +22,7 @@ func TestNDJSONHasTheRowsOfJSON(t *testing.T) {
 	for _, list := range lists {
 		for _, query := range []string{"", "limit=1", "order=desc&after=5", "username=bob"} {
 			want := e.get(t, "alice", allPath+list+"?"+query)
-			a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: allPath + list + "?format=ndjson&" + query})
+			a := e.expect(t, 200, ask("alice GET", allPath+list+"?format=ndjson&"+query))
 			got := "[" + strings.ReplaceAll(strings.TrimSuffix(a.body, "\n"), "\n", ",") + "]"
 			if got != want || a.header.Get("Content-Type") != "application/x-ndjson" {
 				t.Errorf("%s?%s: %s\n%s\nwant\n%s", list, query, a.header.Get("Content-Type"), got, want)
@@ -33,7 +33,7 @@ func TestNDJSONHasTheRowsOfJSON(t *testing.T) {
 
 func TestFormatAndAccept(t *testing.T) {
 	const json, ndjson = "application/json", "application/x-ndjson"
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, tt := range []struct {
 		query, want string
 		accept      []string
@@ -59,8 +59,8 @@ func TestFormatAndAccept(t *testing.T) {
 		{"?format=ndjson", ndjson, []string{json}},
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
-			r := testRequest{user: "alice", method: method, path: allPath + "/result" + tt.query, header: http.Header{"Accept": tt.accept}}
-			a := e.expect(t, http.StatusOK, r)
+			r := ask("alice "+method, allPath+"/result"+tt.query).with(http.Header{"Accept": tt.accept})
+			a := e.expect(t, 200, r)
 			if got := a.header.Get("Content-Type"); got != tt.want {
 				t.Errorf("%s %s with Accept %q: %s, want %s", method, tt.query, tt.accept, got, tt.want)
 			}

@@ -11,7 +11,7 @@ import (
 
 // createWith is a create with an Idempotency-Key.
 func createWith(user, form, key, body string) testRequest {
-	return testRequest{user: user, method: "POST", path: form + "/submission", body: body, header: jsonWith("Idempotency-Key", key)}
+	return ask(user+" POST", form+"/submission", body).with(jsonWith("Idempotency-Key", key))
 }
 
 func replayed(a answer) bool { return a.header.Get("Idempotency-Replayed") == "true" }
@@ -23,7 +23,7 @@ func (e *env) stored(t testing.TB) int {
 
 // TestRepeatedCreate: the same key and answers are one submission.
 func TestRepeatedCreate(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	const key = "8e03978e-40d5-43dd-bc93-6894a57f9324"
 	body := nestedBody("name", "Ann", "extras", "a;b")
 	first := e.expect(t, 201, createWith("alice", allPath, key, body))
@@ -43,7 +43,7 @@ func TestRepeatedCreate(t *testing.T) {
 	same("the same", createWith("alice", allPath, key, body))
 	same("other white space", createWith("alice", allPath, key, " "+strings.ReplaceAll(body, ":", " : ")))
 	same("another order", createWith("alice", allPath, key, nestedBody("extras", "a;b", "name", "Ann")))
-	e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(first.header.Get("Location")), body: `{"note":"added"}`})
+	e.expect(t, 200, ask("alice PUT", result(first.header.Get("Location")), `{"note":"added"}`))
 	same("after a change", createWith("alice", allPath, key, body))
 	if n := e.stored(t); n != 1 {
 		t.Errorf("%d are stored", n)
@@ -67,7 +67,7 @@ func TestRepeatedCreate(t *testing.T) {
 			t.Errorf("%s by %s is called a replay", r.path, r.user)
 		}
 	}
-	e.expect(t, 204, testRequest{user: "alice", method: "DELETE", path: result(first.header.Get("Location"))})
+	e.expect(t, 204, ask("alice DELETE", result(first.header.Get("Location"))))
 	if again := e.expect(t, 201, createWith("alice", allPath, key, nestedBody("name", "new"))); replayed(again) {
 		t.Error("a delete did not free the key")
 	}
@@ -77,7 +77,7 @@ func TestRepeatedCreate(t *testing.T) {
 }
 
 func TestKeysThatAreRefused(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	body := nestedBody("name", "Ann")
 	for _, key := range []string{"", "two words", "ä", "tab\there", strings.Repeat("k", 256)} {
 		e.expect(t, 400, createWith("alice", allPath, key, body))
@@ -104,7 +104,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 // TestRepeatAfterThePageChanged: what was stored is returned, whatever the page
 // asks for by now, but only to who may still submit.
 func TestRepeatAfterThePageChanged(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	body := nestedBody("text", "x")
 	first := e.expect(t, 201, createWith("bob", staffPath, "key", body))
 	e.Write(t, "3-staff.md", strings.Replace(staffPage, "{id: text, type", "{id: more, type: textfield, label: More, required: true}\n  - {id: text, type", 1))
@@ -114,7 +114,7 @@ func TestRepeatAfterThePageChanged(t *testing.T) {
 	}
 	e.expect(t, 422, createWith("bob", staffPath, "key", nestedBody("text", "y")))
 	e.Write(t, "3-staff.md", strings.Replace(staffPage, "{id: text,", "{id: text, validate: numeric,", 1))
-	parts := testRequest{user: "bob", method: "POST", path: staffPath + "/submission", body: multipartOf(textPart("text", "x")), header: multipartHeader.Clone()}
+	parts := ask("bob POST", staffPath+"/submission", multipartOf(textPart("text", "x"))).with(multipartHeader.Clone())
 	e.expect(t, 400, parts)
 	parts.header.Set("Idempotency-Key", "key")
 	if a := e.expect(t, 201, parts); !replayed(a) || a.body != first.body {
@@ -127,13 +127,13 @@ func TestRepeatAfterThePageChanged(t *testing.T) {
 // TestRepeatWhileTheFirstIsDeleted: what is gone by the time it is looked at is
 // stored anew, and that is not tried for ever.
 func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	body := nestedBody("name", "Ann")
 	first := e.expect(t, 201, createWith("alice", allPath, "key", body)).header.Get("Location")
 	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "by key" {
 			e.Store.FailWith(func(context.Context, string) error { return nil })
-			e.expect(t, 204, testRequest{user: "alice", method: "DELETE", path: result(first)})
+			e.expect(t, 204, ask("alice DELETE", result(first)))
 		}
 		return nil
 	})
@@ -158,7 +158,7 @@ func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
 		return nil
 	})
 	e.expect(t, 503, createWith("alice", allPath, "key", body))
-	e.expect(t, 503, testRequest{user: "alice", method: "POST", path: oncePath + "/submission?validate=only", body: nestedBody("text", "x")})
+	e.expect(t, 503, ask("alice POST", oncePath+"/submission?validate=only", nestedBody("text", "x")))
 	if n := e.stored(t); n != 1 {
 		t.Errorf("%d are stored", n)
 	}
@@ -166,25 +166,25 @@ func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
 
 // TestDeletesWithConditions: a submission that was changed is not deleted.
 func TestDeletesWithConditions(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", openPath, nestedBody("text", "old"))
 	former := e.tag(t, "bob", path)
-	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"text":"new"}`})
+	e.expect(t, 200, ask("bob PUT", result(path), `{"text":"new"}`))
 	now := e.tag(t, "bob", path)
 	del := func(status int, user, path string, header http.Header) {
 		t.Helper()
-		e.expect(t, status, testRequest{user: user, method: "DELETE", path: path, header: header})
+		e.expect(t, status, ask(user+" DELETE", path).with(header))
 	}
-	del(412, "carol", result(path), http.Header{"If-Match": {former}})
-	del(412, "carol", result(path), http.Header{"If-Match": {"W/" + now}})
-	del(412, "carol", result(path), http.Header{"If-None-Match": {"*"}})
-	del(400, "carol", result(path), http.Header{"If-Match": {"x"}})
-	del(403, "bob", result(path), http.Header{"If-Match": {former}})
-	del(404, "carol", openPath+"/result/99", http.Header{"If-Match": {"*"}})
-	del(404, "carol", openPath+"/result/99", http.Header{"If-Match": {"x"}})
+	del(412, "carol", result(path), headerOf("If-Match", former))
+	del(412, "carol", result(path), headerOf("If-Match", "W/"+now))
+	del(412, "carol", result(path), headerOf("If-None-Match", "*"))
+	del(400, "carol", result(path), headerOf("If-Match", "x"))
+	del(403, "bob", result(path), headerOf("If-Match", former))
+	del(404, "carol", openPath+"/result/99", headerOf("If-Match", "*"))
+	del(404, "carol", openPath+"/result/99", headerOf("If-Match", "x"))
 	if got := e.get(t, "bob", path); !strings.Contains(got, `"value":"new"`) {
 		t.Fatalf("stored is %s", got)
 	}
-	del(204, "carol", result(path), http.Header{"If-Match": {former + "," + now}})
-	del(404, "carol", result(path), http.Header{"If-Match": {now}})
+	del(204, "carol", result(path), headerOf("If-Match", former+","+now))
+	del(404, "carol", result(path), headerOf("If-Match", now))
 }

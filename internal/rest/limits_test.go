@@ -53,7 +53,7 @@ func (e *env) beginAs(t *testing.T, user, method, path, contentType, rest string
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	req := e.newRequest(t, testRequest{user: user, method: method, path: path})
+	req := e.newRequest(t, ask(user+" "+method, path))
 	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: %s\r\n%s",
 		method, req.URL.RequestURI(), req.Header.Get("Authorization"), contentType, rest)
 	if err != nil {
@@ -107,31 +107,31 @@ func padded(size int) string {
 }
 
 func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.Users.Set(five)
 	path := allPath + "/submission"
 	conns := e.stalledBodies(t, "alice", 16)
 	for _, chunked := range []bool{false, true} {
-		e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "POST", path: path, body: bigBody, chunked: chunked})
-		e.expect(t, http.StatusCreated, testRequest{user: "alice", method: "POST", path: path, body: smallBody, chunked: chunked})
-		e.expect(t, http.StatusCreated, testRequest{user: "bob", method: "POST", path: path, body: bigBody, chunked: chunked})
+		e.refused(t, 429, testRequest{user: "alice", method: "POST", path: path, body: bigBody, chunked: chunked})
+		e.expect(t, 201, testRequest{user: "alice", method: "POST", path: path, body: smallBody, chunked: chunked})
+		e.expect(t, 201, testRequest{user: "bob", method: "POST", path: path, body: bigBody, chunked: chunked})
 	}
 	for _, user := range []string{"bob", "carol", "dave"} {
 		e.stalledBodies(t, user, 16)
 	}
-	e.refused(t, http.StatusServiceUnavailable, testRequest{user: "erin", method: "POST", path: path, body: bigBody})
-	e.expect(t, http.StatusCreated, testRequest{user: "erin", method: "POST", path: path, body: smallBody})
+	e.refused(t, 503, ask("erin POST", path, bigBody))
+	e.expect(t, 201, ask("erin POST", path, smallBody))
 
 	closeConn(t, conns[0])
 	e.await(t, heldBodies, 63)
-	e.expect(t, http.StatusCreated, testRequest{user: "erin", method: "POST", path: path, body: bigBody})
-	e.expect(t, http.StatusCreated, testRequest{user: "alice", method: "POST", path: path, body: bigBody})
+	e.expect(t, 201, ask("erin POST", path, bigBody))
+	e.expect(t, 201, ask("alice POST", path, bigBody))
 }
 
 // A client that stalls is answered at once when its body is refused, and its
 // connection is closed.
 func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e := newHouse(t, func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	e.stalledBodies(t, "alice", 1)
 	conn := e.begin(t, "alice", "POST", allPath+"/submission", "Content-Length: 65537\r\n\r\n{")
 	if err := conn.SetReadDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
@@ -143,22 +143,22 @@ func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
 	}
 	_ = readAll(t, resp.Body)
 	// Without its length, the end of the answer would come after the rest of the body.
-	if resp.StatusCode != http.StatusTooManyRequests || !resp.Close || resp.ContentLength < 0 {
+	if resp.StatusCode != 429 || !resp.Close || resp.ContentLength < 0 {
 		t.Errorf("answered with %d, length %d, close: %v", resp.StatusCode, resp.ContentLength, resp.Close)
 	}
 }
 
 // A client that sends its whole body before it reads gets the refusal, too.
 func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser, o.Limits.UploadsPerUser = 1, 1 })
+	e := newHouse(t, func(o *request.Options) { o.Limits.LargeBodiesPerUser, o.Limits.UploadsPerUser = 1, 1 })
 	e.stalledBodies(t, "alice", 1)
 	for _, tt := range []struct {
 		name   string
 		status int
 		size   int
 	}{
-		{"no slot", http.StatusTooManyRequests, 1 << 20},
-		{"too large", http.StatusRequestEntityTooLarge, 20 << 20},
+		{"no slot", 429, 1 << 20},
+		{"too large", 413, 20 << 20},
 	} {
 		head := fmt.Sprintf("Content-Length: %d\r\n\r\n", tt.size)
 		conn := e.begin(t, "alice", "POST", allPath+"/submission", head)
@@ -181,7 +181,7 @@ func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 
 // What was read of a body is in memory until the request is answered.
 func TestLargeBodyCountsUntilItIsAnswered(t *testing.T) {
-	e := newEnv(t, house(), func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	e := newHouse(t, func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	storing, store := make(chan struct{}), make(chan struct{})
 	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "create" {
@@ -193,9 +193,9 @@ func TestLargeBodyCountsUntilItIsAnswered(t *testing.T) {
 	path := allPath + "/submission"
 	conn := e.begin(t, "alice", "POST", path, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(bigBody), bigBody))
 	<-storing
-	e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "POST", path: path, body: bigBody})
+	e.refused(t, 429, ask("alice POST", path, bigBody))
 	close(store)
-	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusCreated {
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 201 {
 		t.Fatalf("%v: %v", resp, err)
 	}
 	e.await(t, heldBodies, 0)
@@ -214,24 +214,24 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 	small, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	conn := e.stalledBodies(t, "alice", 1)[0]
 	for _, path := range []string{large, result(large), form(8, "large"), Prefix + "/page/8/form"} {
-		e.refused(t, http.StatusTooManyRequests, testRequest{user: "alice", method: "GET", path: path})
-		e.expect(t, http.StatusOK, testRequest{user: "alice", method: "HEAD", path: path})
+		e.refused(t, 429, ask("alice GET", path))
+		e.expect(t, 200, ask("alice HEAD", path))
 		e.get(t, "bob", path)
 	}
 	e.get(t, "alice", small)
 
-	change := testRequest{user: "alice", method: "PUT", path: result(large), body: `{"size":"M"}`}
-	e.refused(t, http.StatusTooManyRequests, change)
+	change := ask("alice PUT", result(large), `{"size":"M"}`)
+	e.refused(t, 429, change)
 	closeConn(t, conn)
 	e.await(t, heldBodies, 0)
 	if body := e.get(t, "alice", result(large)); strings.Contains(body, `"size":"M"`) {
 		t.Errorf("refused, and stored all the same: %s", clip(body))
 	}
-	e.expect(t, http.StatusOK, change)
+	e.expect(t, 200, change)
 }
 
 func TestListsAtATimeAreBounded(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.Users.Set(five)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	var release []func()
@@ -240,15 +240,15 @@ func TestListsAtATimeAreBounded(t *testing.T) {
 			release = append(release, e.holdList(t, user))
 		}
 		for _, list := range lists {
-			e.refused(t, http.StatusTooManyRequests, testRequest{user: user, method: "GET", path: allPath + list})
+			e.refused(t, 429, ask(user+" GET", allPath+list))
 		}
-		e.expect(t, http.StatusOK, testRequest{user: user, method: "HEAD", path: allPath + "/result"})
+		e.expect(t, 200, ask(user+" HEAD", allPath+"/result"))
 		e.get(t, user, allPath+"/submission/1")
 		if user != "dave" {
 			e.get(t, "erin", allPath+"/result")
 		}
 	}
-	e.refused(t, http.StatusServiceUnavailable, testRequest{user: "erin", method: "GET", path: allPath + "/result"})
+	e.refused(t, 503, ask("erin GET", allPath+"/result"))
 	for _, end := range release {
 		end()
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -34,32 +33,32 @@ func (e *env) fill(t testing.TB, n, valueBytes int) []int64 {
 
 // A query is bounded, whatever it is for.
 func TestQueryThatIsTooLong(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	const limit = 8 << 10
 	query := "?username=" + strings.Repeat("a", limit-len("username="))
 	for _, list := range []string{"/submission", "/result", "/summary"} {
 		for _, method := range []string{"GET", "HEAD"} {
-			e.expect(t, 200, testRequest{user: "alice", method: method, path: allPath + list + query})
-			e.expect(t, 414, testRequest{user: "alice", method: method, path: allPath + list + query + "a"})
+			e.expect(t, 200, ask("alice "+method, allPath+list+query))
+			e.expect(t, 414, ask("alice "+method, allPath+list+query+"a"))
 		}
 	}
-	e.expect(t, 414, testRequest{user: "alice", method: "POST", path: allPath + "/submission" + query + "a", body: "{}"})
+	e.expect(t, 414, ask("alice POST", allPath+"/submission"+query+"a", "{}"))
 }
 
 func TestCompressionOfWhatCanBeLong(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.fill(t, 100, 2000) // more than one flush
 	for _, path := range []string{Prefix + "/page/1/form", allPath, allPath + "/submission", allPath + "/result"} {
-		plain := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path})
+		plain := e.expect(t, 200, ask("alice GET", path))
 		if plain.header.Get("Content-Encoding") != "" || plain.header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s unasked: %v", path, plain.header)
 		}
-		packed := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path, header: http.Header{"Accept-Encoding": {"zstd, gzip"}}})
+		packed := e.expect(t, 200, ask("alice GET", path).with(headerOf("Accept-Encoding", "zstd, gzip")))
 		if packed.header.Get("Content-Encoding") != "gzip" || packed.header.Get("Vary") != "Accept-Encoding" || len(packed.body) >= len(plain.body) {
 			t.Errorf("%s when asked for gzip: %v, %d bytes instead of %d", path, packed.header, len(packed.body), len(plain.body))
 			continue
 		}
-		head := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "HEAD", path: path, header: http.Header{"Accept-Encoding": {"GZip"}}})
+		head := e.expect(t, 200, ask("alice HEAD", path).with(headerOf("Accept-Encoding", "GZip")))
 		if head.header.Get("Content-Length") != "" || head.header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("HEAD %s tells another length than GET: %v", path, head.header)
 		}
@@ -72,7 +71,7 @@ func TestCompressionOfWhatCanBeLong(t *testing.T) {
 		}
 	}
 	for _, path := range []string{allPath + "/submission/1", allPath + "/result/1", form(1, "zeta"), Prefix + "/page/2/form"} {
-		a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path, header: http.Header{"Accept-Encoding": {"gzip, zstd, br"}}})
+		a := e.expect(t, 200, ask("alice GET", path).with(headerOf("Accept-Encoding", "gzip, zstd, br")))
 		if a.header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is compressed, for %d bytes", path, len(a.body))
 		}

@@ -3,7 +3,6 @@ package rest
 import (
 	"fmt"
 	"log/slog"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -109,13 +108,13 @@ func testWikiAnonymity(t *testing.T, w *wikiEnv) {
 	named := strings.Replace(ballotPage, "anonymous: true\n", "", 1)
 	for user, meanwhile := range map[string]string{"alice": ballotPage, "bob": named} {
 		w.edit(t, id, ballotPage)
-		vote := testRequest{user: user, method: "POST", path: path + "/submission", body: nestedBody("vote", "yes")}
+		vote := ask(user+" POST", path+"/submission", nestedBody("vote", "yes"))
 		n := w.sendSlowly(t, vote, func() { w.edit(t, id, meanwhile) })
-		if n.Code != http.StatusCreated || !n.anonymous || pick(t, n.Body.String(), "username") != `""` {
+		if n.Code != 201 || !n.anonymous || pick(t, n.Body.String(), "username") != `""` {
 			t.Errorf("%s: status %d, anonymous %t in the log: %s", user, n.Code, n.anonymous, n.Body)
 		}
 		w.edit(t, id, ballotPage)
-		w.expect(t, http.StatusBadRequest, vote) // the one anonymous submission of this user
+		w.expect(t, 400, vote) // the one anonymous submission of this user
 		for _, query := range []string{"?username=", "?username=" + user, "?username=" + account(user)} {
 			if got := w.get(t, "carol", path+"/result"+query); got != "[]" {
 				t.Errorf("%s finds %s", query, got)
@@ -155,7 +154,7 @@ func testWikiList(t *testing.T, w *wikiEnv) {
 			t.Errorf("%s%s: %s, want %s", tt.user, tt.query, got, tt.want)
 		}
 	}
-	n := w.note(t, testRequest{user: "alice", method: "GET", path: path + "/submission?limit=1"})
+	n := w.note(t, ask("alice GET", path+"/submission?limit=1"))
 	if page := fmt.Sprintf(`[{"formId":"staff","pageId":%d,`, id); !strings.HasPrefix(n.Body.String(), page) || n.user != "Alice" {
 		t.Errorf("logged as %q: %s, want %s", n.user, n.Body, page)
 	}
@@ -185,16 +184,16 @@ func testWikiRevoked(t *testing.T, w *wikiEnv) {
 		status          int
 		user            string // named in the log
 	}{
-		{"the page is closed", func() { edit("Alice") }, func() { edit("Carol") }, http.StatusNotFound, "Carol"},
+		{"the page is closed", func() { edit("Alice") }, func() { edit("Carol") }, 404, "Carol"},
 		{
 			"the password is changed", func() { password("another one") }, func() { password("carol-secret") },
-			http.StatusUnauthorized, "",
+			401, "",
 		},
 	} {
 		before := w.dump(t)
 		for _, r := range []testRequest{
-			{user: "carol", method: "POST", path: path + "/submission", body: nestedBody("text", "more")},
-			{user: "carol", method: "PUT", path: result(own), body: `{"text":"more"}`},
+			ask("carol POST", path+"/submission", nestedBody("text", "more")),
+			ask("carol PUT", result(own), `{"text":"more"}`),
 		} {
 			n := w.sendSlowly(t, r, tt.revoke)
 			tt.restore()
@@ -220,23 +219,23 @@ func testWikiRevoked(t *testing.T, w *wikiEnv) {
 func testWikiOutage(t *testing.T, w *wikiEnv) {
 	path := form(w.write(t, staffPage, nil, []string{"Alice"}), "staff")
 	unread := form(w.write(t, staffPage, nil, nil), "staff")
-	submit := testRequest{user: "alice", method: "POST", path: path + "/submission", body: nestedBody("text", "x")}
-	w.expect(t, http.StatusCreated, submit)
+	submit := ask("alice POST", path+"/submission", nestedBody("text", "x"))
+	w.expect(t, 201, submit)
 	w.wiki.Stop()
-	w.expect(t, http.StatusCreated, submit)
+	w.expect(t, 201, submit)
 	unavailable := func(what string, r testRequest) {
 		t.Helper()
-		a := w.expect(t, http.StatusServiceUnavailable, r)
+		a := w.expect(t, 503, r)
 		if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "The wiki does not answer right now.") {
 			t.Errorf("%s: Retry-After %q: %s", what, a.header.Get("Retry-After"), a.body)
 		}
 	}
-	unavailable("a user who has not signed in", testRequest{user: "bob", method: "GET", path: path})
-	unavailable("a page that was not read", testRequest{user: "alice", method: "GET", path: unread})
+	unavailable("a user who has not signed in", ask("bob GET", path))
+	unavailable("a page that was not read", ask("alice GET", unread))
 	w.pages.Reload(t.Context())
 	unavailable("a page whose rights do not count any more", submit)
 	w.wiki.Restart()
-	w.expect(t, http.StatusCreated, submit)
+	w.expect(t, 201, submit)
 	if n := w.stored(t); n != 3 {
 		t.Errorf("%d are stored", n)
 	}

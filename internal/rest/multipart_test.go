@@ -68,16 +68,16 @@ func multipartOf(parts ...part) string {
 	return b.String()
 }
 
-var multipartHeader = http.Header{"Content-Type": {request.MultipartType + "; boundary=" + testBoundary}}
+var multipartHeader = headerOf("Content-Type", request.MultipartType+"; boundary="+testBoundary)
 
 func uploadOf(path string, parts ...part) testRequest {
-	return testRequest{user: "alice", method: "POST", path: path, body: multipartOf(parts...), header: multipartHeader}
+	return ask("alice POST", path, multipartOf(parts...)).with(multipartHeader)
 }
 
 // createFiles submits parts and returns the path of the new submission.
 func (e *env) createFiles(t testing.TB, parts ...part) string {
 	t.Helper()
-	return e.expect(t, http.StatusCreated, uploadOf(filesPath+"/submission", parts...)).header.Get("Location")
+	return e.expect(t, 201, uploadOf(filesPath+"/submission", parts...)).header.Get("Location")
 }
 
 // expectNothingStaged waits until no content is left that belongs to no
@@ -129,8 +129,8 @@ func TestUploadReplacesAndMergeKeeps(t *testing.T) {
 	files := func(want map[string]string) {
 		t.Helper()
 		for _, name := range []string{"doc/a", "doc/b", "doc/c", "pic/p.pdf"} {
-			a := e.do(t, testRequest{user: "alice", method: "GET", path: path + "/file/" + name})
-			if content, there := want[name]; there != (a.status == http.StatusOK) || (there && a.body != content) {
+			a := e.do(t, ask("alice GET", path+"/file/"+name))
+			if content, there := want[name]; there != (a.status == 200) || (there && a.body != content) {
 				t.Errorf("%s: status %d, %q; want %q", name, a.status, clip(a.body), content)
 			}
 		}
@@ -138,25 +138,25 @@ func TestUploadReplacesAndMergeKeeps(t *testing.T) {
 	files(map[string]string{"doc/a": "one", "doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
 
 	// What was read can be sent back, in both models.
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "POST", path: path, body: e.get(t, "alice", path)})
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: e.get(t, "alice", result(path))})
+	e.expect(t, 200, ask("alice POST", path, e.get(t, "alice", path)))
+	e.expect(t, 200, ask("alice PUT", result(path), e.get(t, "alice", result(path))))
 	files(map[string]string{"doc/a": "one", "doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
 
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "POST", path: path, body: nestedBody("doc", "b;note")})
+	e.expect(t, 200, ask("alice POST", path, nestedBody("doc", "b;note")))
 	files(map[string]string{"doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
-	a := e.expect(t, http.StatusOK, uploadOf(path, filePart("doc", "c", "three"), filePart("doc", "b", "four")))
+	a := e.expect(t, 200, uploadOf(path, filePart("doc", "c", "three"), filePart("doc", "b", "four")))
 	if !strings.Contains(a.body, `"value":"c;b"`) {
 		t.Errorf("after files were replaced: %s", a.body)
 	}
 	files(map[string]string{"doc/b": "four", "doc/c": "three", "pic/p.pdf": "%PDF-1.7"})
-	e.expect(t, http.StatusOK, uploadOf(path, textPart("pic", ""), textPart("title", "y")))
+	e.expect(t, 200, uploadOf(path, textPart("pic", ""), textPart("title", "y")))
 	files(map[string]string{"doc/b": "four", "doc/c": "three"})
 	// A name that once was a file's is a text now.
-	e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"pic":"p.pdf"}`})
+	e.expect(t, 200, ask("alice PUT", result(path), `{"pic":"p.pdf"}`))
 	files(map[string]string{"doc/b": "four", "doc/c": "three"})
 
-	e.expect(t, http.StatusNoContent, testRequest{user: "carol", method: "DELETE", path: result(path)})
-	e.expect(t, http.StatusNotFound, testRequest{user: "carol", method: "GET", path: path + "/file/doc/c"})
+	e.expect(t, 204, ask("carol DELETE", result(path)))
+	e.expect(t, 404, ask("carol GET", path+"/file/doc/c"))
 }
 
 // multipartFaults are refused with a validation result or a problem.
@@ -244,7 +244,7 @@ func TestMultipartFaults(t *testing.T) {
 			}
 		}
 		if tt.name != "required text is missing" && tt.name != "a shown field without a file" { // a merge leaves them alone
-			if a := e.do(t, testRequest{user: "alice", method: "POST", path: path, body: tt.body, header: multipartHeader}); a.status != tt.status {
+			if a := e.do(t, ask("alice POST", path, tt.body).with(multipartHeader)); a.status != tt.status {
 				t.Errorf("merge, %s: status %d, want %d: %s", tt.name, a.status, tt.status, clip(a.body))
 			}
 		}
@@ -263,19 +263,19 @@ func TestMultipartContentTypes(t *testing.T) {
 		header http.Header
 		status int
 	}{
-		{http.Header{"Content-Type": {`Multipart/Form-Data; Boundary="a-boundary"`}}, 201},
-		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary; charset=UTF-8"}}, 201},
-		{http.Header{"Content-Type": {"multipart/form-data"}}, 400},
-		{http.Header{"Content-Type": {"multipart/form-data; boundary="}}, 415},
-		{http.Header{"Content-Type": {"multipart/form-data; boundary=" + strings.Repeat("x", 71)}}, 400},
-		{http.Header{"Content-Type": {"multipart/form-data; boundary=a; boundary=b"}}, 415},
-		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary; charset=latin1"}}, 415},
-		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary", "application/json"}}, 415},
-		{http.Header{"Content-Type": {"multipart/form-data; boundary=a-boundary"}, "Content-Encoding": {"gzip"}}, 415},
-		{http.Header{"Content-Type": {"multipart/mixed; boundary=a-boundary"}}, 415},
-		{http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, 415},
+		{headerOf("Content-Type", `Multipart/Form-Data; Boundary="a-boundary"`), 201},
+		{headerOf("Content-Type", "multipart/form-data; boundary=a-boundary; charset=UTF-8"), 201},
+		{headerOf("Content-Type", "multipart/form-data"), 400},
+		{headerOf("Content-Type", "multipart/form-data; boundary="), 415},
+		{headerOf("Content-Type", "multipart/form-data; boundary="+strings.Repeat("x", 71)), 400},
+		{headerOf("Content-Type", "multipart/form-data; boundary=a; boundary=b"), 415},
+		{headerOf("Content-Type", "multipart/form-data; boundary=a-boundary; charset=latin1"), 415},
+		{headerOf("Content-Type", "multipart/form-data; boundary=a-boundary", "Content-Type", "application/json"), 415},
+		{headerOf("Content-Type", "multipart/form-data; boundary=a-boundary", "Content-Encoding", "gzip"), 415},
+		{headerOf("Content-Type", "multipart/mixed; boundary=a-boundary"), 415},
+		{headerOf("Content-Type", "application/x-www-form-urlencoded"), 415},
 	} {
-		e.expect(t, tt.status, testRequest{user: "alice", method: "POST", path: filesPath + "/submission", body: body, header: tt.header})
+		e.expect(t, tt.status, ask("alice POST", filesPath+"/submission", body).with(tt.header))
 	}
-	e.expect(t, http.StatusUnsupportedMediaType, testRequest{user: "alice", method: "PUT", path: result(path), body: body, header: multipartHeader})
+	e.expect(t, 415, ask("alice PUT", result(path), body).with(multipartHeader))
 }

@@ -124,7 +124,7 @@ func TestExamplesOfRequestsSucceed(t *testing.T) {
 			}
 		}
 		for _, body := range bodies {
-			if a := e.do(t, testRequest{user: "alice", method: op.method, path: op.path, body: body}); a.status >= 300 {
+			if a := e.do(t, ask("alice "+op.method, op.path, body)); a.status >= 300 {
 				t.Errorf("%s %s %s: %d %s", op.method, op.path, body, a.status, a.body)
 			}
 			sent++

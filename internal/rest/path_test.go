@@ -1,41 +1,38 @@
 package rest
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 )
 
 // Package request tests which texts are ids.
 func TestMalformedIDsAreNotFound(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	for _, id := range []string{"0", "01", "1%2F", "one", "9223372036854775808"} {
 		everything := []testRequest{
-			{method: "GET", path: Prefix + "/page/" + id + "/form"},
-			{method: "GET", path: Prefix + "/page/" + id + "/form/all"},
-			{method: "GET", path: Prefix + "/page/" + id + "/form/all/submission"},
-			{method: "GET", path: Prefix + "/page/" + id + "/form/all/submission/1"},
-			{method: "POST", path: Prefix + "/page/" + id + "/form/all/submission", body: nestedBody("name", "x")},
-			{method: "GET", path: allPath + "/submission/" + id},
-			{method: "POST", path: allPath + "/submission/" + id, body: nestedBody("name", "x")},
-			{method: "GET", path: allPath + "/result/" + id},
-			{method: "PUT", path: allPath + "/result/" + id, body: `{"name":"x"}`},
-			{method: "DELETE", path: allPath + "/result/" + id},
+			ask("GET", Prefix+"/page/"+id+"/form"),
+			ask("GET", Prefix+"/page/"+id+"/form/all"),
+			ask("GET", Prefix+"/page/"+id+"/form/all/submission"),
+			ask("GET", Prefix+"/page/"+id+"/form/all/submission/1"),
+			ask("POST", Prefix+"/page/"+id+"/form/all/submission", nestedBody("name", "x")),
+			ask("GET", allPath+"/submission/"+id),
+			ask("POST", allPath+"/submission/"+id, nestedBody("name", "x")),
+			ask("GET", allPath+"/result/"+id),
+			ask("PUT", allPath+"/result/"+id, `{"name":"x"}`),
+			ask("DELETE", allPath+"/result/"+id),
 		}
 		for _, r := range everything {
 			r.user = "alice"
-			e.expect(t, http.StatusNotFound, r)
+			e.expect(t, 404, r)
 		}
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 func TestUnknownThingsAreNotFound(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	paths := []string{
 		Prefix + "/page/99/form", Prefix + "/page/9223372036854775807/form", form(99, "all"),
@@ -48,31 +45,29 @@ func TestUnknownThingsAreNotFound(t *testing.T) {
 	}
 	for _, path := range paths {
 		for _, method := range []string{"GET", "HEAD"} {
-			e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: method, path: path})
+			e.expect(t, 404, ask("alice "+method, path))
 		}
 	}
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	for _, r := range []testRequest{
-		{method: "POST", path: form(1, "nope") + "/submission", body: nestedBody("name", "x")},
-		{method: "POST", path: form(1, "zeta") + "/submission/1", body: `{"fields":{}}`},
-		{method: "PUT", path: form(1, "zeta") + "/result/1", body: `{}`},
-		{method: "PUT", path: oncePath + "/result/1", body: `{}`},
-		{method: "DELETE", path: form(1, "zeta") + "/result/1"},
-		{method: "DELETE", path: oncePath + "/result/1"},
-		{method: "DELETE", path: allPath + "/result/2"},
-		{method: "PUT", path: allPath + "/result/2", body: `{"size":"XXL","nope":""}`}, // not there comes before not valid
+		ask("POST", form(1, "nope")+"/submission", nestedBody("name", "x")),
+		ask("POST", form(1, "zeta")+"/submission/1", `{"fields":{}}`),
+		ask("PUT", form(1, "zeta")+"/result/1", `{}`),
+		ask("PUT", oncePath+"/result/1", `{}`),
+		ask("DELETE", form(1, "zeta")+"/result/1"),
+		ask("DELETE", oncePath+"/result/1"),
+		ask("DELETE", allPath+"/result/2"),
+		ask("PUT", allPath+"/result/2", `{"size":"XXL","nope":""}`), // not there comes before not valid
 	} {
 		r.user = "alice"
-		e.expect(t, http.StatusNotFound, r)
+		e.expect(t, 404, r)
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 // A path is taken as it stands: never cleaned, never redirected.
 func TestCrookedPathsAreNotFound(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	paths := []string{
 		"/rest", "/rest/", "/rest/forms", "/rest/forms/1.0", "/rest/forms/1.0/", "/rest/forms/2.0/page/1/form", "/rest/forms/1/page/1/form",
@@ -88,14 +83,14 @@ func TestCrookedPathsAreNotFound(t *testing.T) {
 	}
 	for _, path := range paths {
 		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS"} {
-			e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: method, path: path})
+			e.expect(t, 404, ask("alice "+method, path))
 		}
 	}
 }
 
 // Escapes of plain characters are the same path, by RFC 3986.
 func TestEscapedPathsAreTheSamePaths(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	want := e.get(t, "alice", allPath+"/submission/1")
 	for _, path := range []string{Prefix + "/page/%31/form/all/submission/1", Prefix + "/page/1/form/%61ll/submission/%31"} {
@@ -106,7 +101,7 @@ func TestEscapedPathsAreTheSamePaths(t *testing.T) {
 }
 
 func TestMethodsThatAPathDoesNotTake(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	allowed := map[string]string{
 		Prefix + "/page/1/form":   "GET, HEAD",
@@ -116,35 +111,33 @@ func TestMethodsThatAPathDoesNotTake(t *testing.T) {
 		allPath + "/result":       "GET, HEAD",
 		allPath + "/result/1":     "GET, HEAD, PUT, DELETE",
 	}
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	for path, allow := range allowed {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY", "get"} {
 			if strings.Contains(allow+",", method+",") {
 				continue
 			}
-			a := e.expect(t, http.StatusMethodNotAllowed, testRequest{user: "alice", method: method, path: path, body: "{}"})
+			a := e.expect(t, 405, ask("alice "+method, path, "{}"))
 			if got := a.header.Get("Allow"); got != allow {
 				t.Errorf("%s %s: Allow %q, want %q", method, path, got, allow)
 			}
 		}
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 // HEAD is GET without the body. What only the body tells, its length and its
 // encoding, may be missing.
 func TestHeadWhereverGetIs(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	paths := []string{
 		Prefix + "/page/1/form", allPath, allPath + "/submission", allPath + "/submission/1", allPath + "/result", allPath + "/result/1",
 		allPath + "/submission?limit=x", allPath + "/submission/99", Prefix + "/page/77/form",
 	}
 	for _, path := range paths {
-		get := e.do(t, testRequest{user: "alice", method: "GET", path: path})
-		head := e.do(t, testRequest{user: "alice", method: "HEAD", path: path})
+		get := e.do(t, ask("alice GET", path))
+		head := e.do(t, ask("alice HEAD", path))
 		if head.status != get.status {
 			t.Errorf("HEAD %s: status %d, GET has %d", path, head.status, get.status)
 		}

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -9,7 +8,7 @@ import (
 )
 
 func TestResultIsExactlyTheGoldenOne(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, `{"fields":{"name":{"fieldId":"name","value":"Ann"},`+
 		`"extras":{"fieldId":"extras","value":["a","c"]},"note":{"fieldId":"note","value":"<&>\n\"\\"}}}`)
 	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","name":"Ann","note":"<&>\n\"\\","size":"",` +
@@ -21,29 +20,29 @@ func TestResultIsExactlyTheGoldenOne(t *testing.T) {
 		t.Errorf("list\n%s\nwant the one result", got)
 	}
 	// The answer to an update is the whole result, too.
-	got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"M"}`}).body
+	got := e.expect(t, 200, ask("alice PUT", result(path), `{"size":"M"}`)).body
 	if want := strings.Replace(want, `"size":""`, `"size":"M"`, 1); got != want {
 		t.Errorf("after the update\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestDeleteIsForGood(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	a := e.expect(t, http.StatusNoContent, testRequest{user: "alice", method: "DELETE", path: result(path)})
+	a := e.expect(t, 204, ask("alice DELETE", result(path)))
 	if a.header.Get("Content-Type") != "" || a.header.Get("Content-Length") != "" {
 		t.Errorf("204 comes with %v", a.header)
 	}
 	gone := []testRequest{
-		{method: "GET", path: path},
-		{method: "POST", path: path, body: nestedBody("name", "x")},
-		{method: "GET", path: result(path)},
-		{method: "PUT", path: result(path), body: `{"name":"x"}`},
-		{method: "DELETE", path: result(path)},
+		ask("GET", path),
+		ask("POST", path, nestedBody("name", "x")),
+		ask("GET", result(path)),
+		ask("PUT", result(path), `{"name":"x"}`),
+		ask("DELETE", result(path)),
 	}
 	for _, r := range gone {
 		r.user = "alice"
-		e.expect(t, http.StatusNotFound, r)
+		e.expect(t, 404, r)
 	}
 	for _, list := range []string{"/submission", "/result"} {
 		if got := e.get(t, "alice", allPath+list); got != "[]" {
@@ -62,25 +61,23 @@ func TestFieldsThatLeftThePage(t *testing.T) {
 	if got := e.get(t, "alice", result(path)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	for _, r := range []testRequest{
-		{method: "PUT", path: result(path), body: `{"a":"changed","c":"changed"}`},
-		{method: "POST", path: path, body: nestedBody("a", "changed", "c", "changed")},
-		{method: "POST", path: form(1, "f") + "/submission", body: nestedBody("a", "A")},
+		ask("PUT", result(path), `{"a":"changed","c":"changed"}`),
+		ask("POST", path, nestedBody("a", "changed", "c", "changed")),
+		ask("POST", form(1, "f")+"/submission", nestedBody("a", "A")),
 	} {
 		r.user = "alice"
-		a := e.expect(t, http.StatusBadRequest, r)
+		a := e.expect(t, 400, r)
 		if want := `{"valid":false,"fieldErrors":{"a":"is not a field of this form"},"errors":[]}`; a.body != want {
 			t.Errorf("%s %s: %s, want %s", r.method, r.body, a.body, want)
 		}
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 	// What was read can still be sent back, retired fields and all.
 	for _, target := range []struct{ method, path string }{{"POST", path}, {"PUT", result(path)}} {
 		read := e.get(t, "alice", target.path)
-		got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: target.method, path: target.path, body: read}).body
+		got := e.expect(t, 200, ask("alice "+target.method, target.path, read)).body
 		if diff := cmp.Diff(decoded(t, read), decoded(t, got)); diff != "" { // their order may change
 			t.Errorf("%s of what was read (-) answered (+):\n%s", target.method, diff)
 		}
@@ -111,8 +108,8 @@ func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
 		"page": func() { e.Remove(t, "1.md") },
 	} {
 		withdraw()
-		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "GET", path: path})
-		e.expect(t, http.StatusNotFound, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"a":"A"}`})
+		e.expect(t, 404, ask("alice GET", path))
+		e.expect(t, 404, ask("alice PUT", result(path), `{"a":"A"}`))
 		e.Write(t, "1.md", blockWith("a"))
 		if got := e.get(t, "alice", path); got != want {
 			t.Errorf("after its %s came back\n%s\nwant\n%s", what, got, want)

@@ -36,19 +36,19 @@ func TestRightsChangeWhileTheBodyComesIn(t *testing.T) {
 		user       string // named in the log
 		anonymous  bool
 	}{
-		{"the account is removed", staffPath, noCarol, http.StatusUnauthorized, "", false},
-		{"the group is removed", staffPath, noGroup, http.StatusNotFound, "carol", false},
-		{"the account is removed, at an anonymous form", ballotPath, noCarol, http.StatusUnauthorized, "", true},
+		{"the account is removed", staffPath, noCarol, 401, "", false},
+		{"the group is removed", staffPath, noGroup, 404, "carol", false},
+		{"the account is removed, at an anonymous form", ballotPath, noCarol, 401, "", true},
 	} {
-		e := newEnv(t, house())
+		e := newHouse(t)
 		id := map[string]string{staffPath: "text", ballotPath: "vote"}[tt.form]
 		path, _ := e.create(t, "carol", tt.form, nestedBody(id, "yes"))
 		before := e.dump(t)
 		for _, r := range []testRequest{
-			{method: "POST", path: tt.form + "/submission", body: nestedBody(id, "no")},
-			{method: "POST", path: path, body: nestedBody(id, "no")},
-			{method: "POST", path: path, body: "{bad"},
-			{method: "PUT", path: result(path), body: `{"` + id + `":"no"}`},
+			ask("POST", tt.form+"/submission", nestedBody(id, "no")),
+			ask("POST", path, nestedBody(id, "no")),
+			ask("POST", path, "{bad"),
+			ask("PUT", result(path), `{"`+id+`":"no"}`),
 		} {
 			e.Users.Set(testsite.Everybody)
 			r.user = "carol"
@@ -66,23 +66,23 @@ func TestRightsChangeWhileTheBodyComesIn(t *testing.T) {
 // Somebody who begins to send to an anonymous form is not named, even if it is
 // no longer anonymous by the time that the body is there.
 func TestFormWasAnonymousWhenTheRequestBegan(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	named := strings.Replace(ballotPage, "anonymous: true\n", "", 1)
-	vote := testRequest{user: "alice", method: "POST", path: ballotPath + "/submission", body: nestedBody("vote", "yes")}
+	vote := ask("alice POST", ballotPath+"/submission", nestedBody("vote", "yes"))
 
 	n := e.sendSlowly(t, vote, func() { e.Write(t, "4-ballot.md", named) })
-	if n.Code != http.StatusCreated || !n.anonymous || strings.Contains(n.Body.String(), "alice") {
+	if n.Code != 201 || !n.anonymous || strings.Contains(n.Body.String(), "alice") {
 		t.Errorf("status %d, anonymous %t in the log, answered with %s", n.Code, n.anonymous, n.Body)
 	}
 	if stored := e.dump(t); strings.Contains(strings.ToLower(stored), "alice") || !strings.Contains(stored, "ballot") {
 		t.Errorf("stored: %s", stored)
 	}
 	e.Write(t, "4-ballot.md", ballotPage)
-	e.expect(t, http.StatusBadRequest, vote) // it was her one anonymous submission
+	e.expect(t, 400, vote) // it was her one anonymous submission
 
 	path := n.Header().Get("Location")
-	n = e.sendSlowly(t, testRequest{user: "carol", method: "PUT", path: result(path), body: `{"vote":"no"}`}, func() { e.Write(t, "4-ballot.md", named) })
-	if n.Code != http.StatusOK || !n.anonymous {
+	n = e.sendSlowly(t, ask("carol PUT", result(path), `{"vote":"no"}`), func() { e.Write(t, "4-ballot.md", named) })
+	if n.Code != 200 || !n.anonymous {
 		t.Errorf("an editor's change: status %d, anonymous %t in the log", n.Code, n.anonymous)
 	}
 }
@@ -112,7 +112,7 @@ func (e *env) listSlowly(t *testing.T, user, path string, do func()) (n *notes, 
 			panic(v)
 		}
 	}()
-	mount(e.api).ServeHTTP(&pausing{notes: n, do: do}, e.newRequest(t, testRequest{user: user, method: "GET", path: path}))
+	mount(e.api).ServeHTTP(&pausing{notes: n, do: do}, e.newRequest(t, ask(user+" GET", path)))
 	return n, false
 }
 
@@ -197,9 +197,9 @@ func TestDownloadIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
 // As long as nothing was sent, there is a better answer than to break off.
 func TestAccessIsRevokedBeforeAListBegins(t *testing.T) {
 	want := map[string]int{
-		"the page is closed": http.StatusNotFound, "the page is only viewed": http.StatusServiceUnavailable,
-		"the group is removed": http.StatusServiceUnavailable, "the account is removed": http.StatusUnauthorized,
-		"the form is gone": http.StatusNotFound,
+		"the page is closed": 404, "the page is only viewed": 503,
+		"the group is removed": 503, "the account is removed": 401,
+		"the form is gone": 404,
 	}
 	e := newEnv(t, map[string]string{"3.md": seen})
 	e.create(t, "alice", staffPath, nestedBody("text", "x"))
@@ -211,10 +211,10 @@ func TestAccessIsRevokedBeforeAListBegins(t *testing.T) {
 			e.Write(t, "3.md", r.page)
 			return nil
 		})
-		status := http.StatusOK
+		status := 200
 		if r.broken {
 			status = want[r.name]
 		}
-		e.expect(t, status, testRequest{user: "carol", method: "GET", path: staffPath + "/submission"})
+		e.expect(t, status, ask("carol GET", staffPath+"/submission"))
 	}
 }

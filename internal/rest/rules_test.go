@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -58,8 +57,8 @@ func TestRules(t *testing.T) {
 		if tt.what == "a day later" {
 			e.Clock.Advance(24 * time.Hour)
 		}
-		only := e.do(t, testRequest{user: tt.user, method: tt.method, path: tt.path + "?validate=only", body: tt.body})
-		a := e.expect(t, tt.status, testRequest{user: tt.user, method: tt.method, path: tt.path, body: tt.body})
+		only := e.do(t, ask(tt.user+" "+tt.method, tt.path+"?validate=only", tt.body))
+		a := e.expect(t, tt.status, ask(tt.user+" "+tt.method, tt.path, tt.body))
 		if !strings.Contains(a.body, tt.want) {
 			t.Errorf("%s: %s, want %s", tt.what, a.body, tt.want)
 		}
@@ -74,17 +73,17 @@ func TestRules(t *testing.T) {
 
 // Last-Modified and _changed are those of the creation until a value changes.
 func TestChanges(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	for _, tt := range []struct{ body, modified, day string }{
 		{`{"name":"Ann"}`, "Sat, 15 Nov 2025 00:00:00 GMT", "2025-11-15"},
 		{`{"note":"ok"}`, "Mon, 17 Nov 2025 16:00:00 GMT", "2025-11-17"},
 	} {
 		e.Clock.Advance(32 * time.Hour)
-		e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(path), body: tt.body})
-		nested := e.expect(t, 200, testRequest{user: "alice", method: "GET", path: path})
-		flat := e.expect(t, 200, testRequest{user: "alice", method: "HEAD", path: result(path)})
-		same := e.expect(t, 304, testRequest{user: "alice", method: "GET", path: path, header: http.Header{"If-None-Match": {nested.header.Get("Etag")}}})
+		e.expect(t, 200, ask("alice PUT", result(path), tt.body))
+		nested := e.expect(t, 200, ask("alice GET", path))
+		flat := e.expect(t, 200, ask("alice HEAD", result(path)))
+		same := e.expect(t, 304, ask("alice GET", path).with(headerOf("If-None-Match", nested.header.Get("Etag"))))
 		for _, a := range []answer{nested, flat, same} {
 			if at := a.header.Get("Last-Modified"); at != tt.modified {
 				t.Errorf("after %s: last modified %s, want %s", tt.body, at, tt.modified)

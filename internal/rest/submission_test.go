@@ -2,17 +2,12 @@ package rest
 
 import (
 	"fmt"
-	"net/http"
 	"testing"
 )
 
 func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
-	e := newEnv(t, house())
-	a := e.expect(t, http.StatusCreated, testRequest{
-		user: "alice", method: "POST", path: allPath + "/submission",
-		// Out of rank order, to be answered in it.
-		body: nestedBody("size", "M", "name", "Ann \"the\" <O'Neil> & \u2028 \U0001F980"),
-	})
+	e := newHouse(t)
+	a := e.expect(t, 201, ask("alice POST", allPath+"/submission", nestedBody("size", "M", "name", "Ann \"the\" <O'Neil> & \u2028 \U0001F980")))
 	want := `{"formId":"all","pageId":1,"id":1,"fields":{` +
 		`"name":{"id":8193,"fieldId":"name","value":"Ann \"the\" <O'Neil> & ` + "\u2028 \U0001F980" + `"},` +
 		`"size":{"id":8194,"fieldId":"size","value":"M"}},` +
@@ -39,13 +34,13 @@ func TestUpdateMerges(t *testing.T) {
 	}
 	for _, m := range models {
 		t.Run(m.model, func(t *testing.T) {
-			e := newEnv(t, house())
+			e := newHouse(t)
 			path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "note", "old note", "mail", "a@b.c"))
 			target := path
 			if m.model == "flat" {
 				target = result(path)
 			}
-			got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: m.method, path: target, body: m.body}).body
+			got := e.expect(t, 200, ask("alice "+m.method, target, m.body)).body
 			if read := e.get(t, "alice", target); read != got {
 				t.Errorf("the answer to the update is\n%s\nbut what is read is\n%s", got, read)
 			}
@@ -60,13 +55,13 @@ func TestUpdateMerges(t *testing.T) {
 
 // What was read can be sent back, and nothing changes by it.
 func TestWhatWasReadCanBeSentBack(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody(
 		"name", "Ann", "note", "", "size", "L", "colour", "red", "extras", "a;c", "day", "2024-02-29", "state", "open",
 		"doc", "x.pdf", "count", "-1.5", "word", "Añ", "mail", "a@b.c", "why", "because"))
 	for _, target := range []struct{ method, path string }{{"POST", path}, {"PUT", result(path)}} {
 		before, read := e.dump(t), e.get(t, "alice", target.path)
-		got := e.expect(t, http.StatusOK, testRequest{user: "alice", method: target.method, path: target.path, body: read}).body
+		got := e.expect(t, 200, ask("alice "+target.method, target.path, read)).body
 		if got != read {
 			t.Errorf("%s of what was read answered\n%s\nwant\n%s", target.method, got, read)
 		}
@@ -78,7 +73,7 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 
 // Members that are the service's own are ignored even when they lie.
 func TestMembersThatAClientMayNotSetAreIgnored(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, id := e.create(t, "alice", allPath, `{"id":77,"username":"mallory","timestamp":"1999","pageId":9,"formId":"x",`+
 		`"fields":{"name":{"id":66,"fieldId":"name","value":"Ann"}}}`)
 	want := fmt.Sprintf(`{"formId":"all","pageId":1,"id":%d,"fields":{"name":{"id":%d,"fieldId":"name","value":"Ann"}},`+
@@ -86,10 +81,7 @@ func TestMembersThatAClientMayNotSetAreIgnored(t *testing.T) {
 	if got := e.get(t, "alice", path); got != want {
 		t.Errorf("created\n%s\nwant\n%s", got, want)
 	}
-	e.expect(t, http.StatusOK, testRequest{
-		user: "alice", method: "PUT", path: result(path),
-		body: `{"_id":5,"_timestamp":[],"_username":{"a":"b"},"id":null,"_anything":true,"note":"x"}`,
-	})
+	e.expect(t, 200, ask("alice PUT", result(path), `{"_id":5,"_timestamp":[],"_username":{"a":"b"},"id":null,"_anything":true,"note":"x"}`))
 	if got := pick(t, e.get(t, "alice", path), "username"); got != `"alice"` {
 		t.Errorf("username %s", got)
 	}
@@ -102,16 +94,16 @@ func TestMultiValueFields(t *testing.T) {
 	accepted := map[string]string{ // as sent, as stored
 		`["a","c"]`: `"a;c"`, `"a;c"`: `"a;c"`, `["b"]`: `"b"`, `"b"`: `"b"`, `[]`: `""`, `""`: `""`, `["c","a"]`: `"c;a"`,
 	}
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann", "extras", "a;b;c"))
 	for sent, want := range accepted {
 		writes := []testRequest{
-			{method: "POST", path: path, body: `{"fields":{"extras":{"fieldId":"extras","value":` + sent + `}}}`},
-			{method: "PUT", path: result(path), body: `{"extras":` + sent + `}`},
+			ask("POST", path, `{"fields":{"extras":{"fieldId":"extras","value":`+sent+`}}}`),
+			ask("PUT", result(path), `{"extras":`+sent+`}`),
 		}
 		for _, w := range writes {
 			w.user = "alice"
-			e.expect(t, http.StatusOK, w)
+			e.expect(t, 200, w)
 			if got := pick(t, e.get(t, "alice", path), "fields", "extras", "value"); got != want {
 				t.Errorf("%s %s: nested value %s, want %s", w.method, w.body, got, want)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -23,7 +22,7 @@ func readCSV(t testing.TB, text string) [][]string {
 }
 
 func TestParametersOfTables(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "=1"))
 	for query, want := range map[string]string{
 		"":                       "_id,_timestamp,_username,name,",
@@ -42,11 +41,11 @@ func TestParametersOfTables(t *testing.T) {
 	}
 	for _, name := range []string{"labels", "bom", "guard"} {
 		for _, value := range []string{"", "=", "=1", "=TRUE", "=yes", "=true&" + name + "=true"} {
-			e.reject(t, testRequest{method: "GET", path: allPath + "/result?format=csv&" + name + value}, fault{general: name})
+			e.reject(t, ask("GET", allPath+"/result?format=csv&"+name+value), fault{general: name})
 		}
 	}
 	for _, format := range []string{"csv", "xlsx"} {
-		e.reject(t, testRequest{method: "GET", path: allPath + "/submission?format=" + format}, fault{general: "format must be json or ndjson for this list"})
+		e.reject(t, ask("GET", allPath+"/submission?format="+format), fault{general: "format must be json or ndjson for this list"})
 	}
 }
 
@@ -60,13 +59,13 @@ func TestHeadersOfTables(t *testing.T) {
 		{"xlsx", "", encode.XLSX.MediaType, encode.XLSX.MediaType},
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
-			a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: method, path: path + "/result" + tt.query, header: http.Header{"Accept": {tt.accept}}})
+			a := e.expect(t, 200, ask("alice "+method, path+"/result"+tt.query).with(headerOf("Accept", tt.accept)))
 			want := fmt.Sprintf(`attachment; filename="R_ck-meldung.2-2025-11-15.%s"; filename*=UTF-8''R%%C3%%BCck-meldung.2-2025-11-15.%[1]s`, tt.name)
 			if got := a.header.Get("Content-Disposition"); got != want || a.header.Get("Content-Type") != tt.contentType {
 				t.Errorf("%s %s: %s, %s\nwant %s", method, tt.query, a.header.Get("Content-Type"), got, want)
 			}
 		}
-		a := e.expect(t, http.StatusOK, testRequest{user: "alice", method: "GET", path: path + "/submission", header: http.Header{"Accept": {tt.accept}}})
+		a := e.expect(t, 200, ask("alice GET", path+"/submission").with(headerOf("Accept", tt.accept)))
 		if a.header.Get("Content-Type") != encode.JSONType || a.header.Get("Content-Disposition") != "" {
 			t.Errorf("the other list for Accept: %s is %v", tt.accept, a.header)
 		}
@@ -75,11 +74,11 @@ func TestHeadersOfTables(t *testing.T) {
 
 // An XLSX is a zip already.
 func TestXLSXIsNotCompressedTwice(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	e.fill(t, 20, 2000)
 	for format, want := range map[string]string{"ndjson": "gzip", "csv": "gzip", "xlsx": ""} {
-		r := testRequest{user: "alice", method: "GET", path: allPath + "/result?format=" + format, header: http.Header{"Accept-Encoding": {"gzip"}}}
-		if a := e.expect(t, http.StatusOK, r); a.header.Get("Content-Encoding") != want {
+		r := ask("alice GET", allPath+"/result?format="+format).with(headerOf("Accept-Encoding", "gzip"))
+		if a := e.expect(t, 200, r); a.header.Get("Content-Encoding") != want {
 			t.Errorf("%s: Content-Encoding %q, want %q", format, a.header.Get("Content-Encoding"), want)
 		}
 	}
@@ -88,7 +87,7 @@ func TestXLSXIsNotCompressedTwice(t *testing.T) {
 // As long as nothing was sent, a fault in either pass is answered like any
 // other.
 func TestFaultsInThePassesOfATable(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	for _, format := range []string{"csv", "xlsx"} {
 		for pass := 1; pass <= 2; pass++ {
 			scans := 0
@@ -98,7 +97,7 @@ func TestFaultsInThePassesOfATable(t *testing.T) {
 				}
 				return nil
 			})
-			a := e.expect(t, http.StatusServiceUnavailable, testRequest{user: "alice", method: "GET", path: allPath + "/result?format=" + format})
+			a := e.expect(t, 503, ask("alice GET", allPath+"/result?format="+format))
 			if a.header.Get("Content-Disposition") != "" || scans != pass {
 				t.Errorf("%s: %v after %d passes", format, a.header, scans)
 			}
@@ -130,7 +129,7 @@ func TestAccessIsRevokedDuringATable(t *testing.T) {
 			e.Users.Set(testsite.People{})
 			return nil
 		})
-		a := e.expect(t, http.StatusUnauthorized, testRequest{user: "carol", method: "GET", path: staffPath + "/result?format=" + format})
+		a := e.expect(t, 401, ask("carol GET", staffPath+"/result?format="+format))
 		if scans != 1 || rows > 6 || a.header.Get("Content-Disposition") != "" {
 			t.Errorf("%s: given up after %d passes and %d rows, %v", format, scans, rows, a.header)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -39,15 +38,15 @@ func TestUploadsAtATimeAreBounded(t *testing.T) {
 	as := func(user string, r testRequest) testRequest { r.user = user; return r }
 
 	conns := e.stalledUploads(t, "alice", 16)
-	e.refused(t, http.StatusTooManyRequests, as("alice", large))
-	e.expect(t, http.StatusCreated, as("alice", small))
-	e.expect(t, http.StatusCreated, as("bob", large))
+	e.refused(t, 429, as("alice", large))
+	e.expect(t, 201, as("alice", small))
+	e.expect(t, 201, as("bob", large))
 	e.create(t, "alice", filesPath, nestedBody("title", "x"))
 
 	conns = append(conns, e.stalledUploads(t, "bob", 16)...)
 	conns = append(conns, e.stalledUploads(t, "carol", 8)...)
-	e.refused(t, http.StatusServiceUnavailable, as("erin", large))
-	e.expect(t, http.StatusCreated, as("erin", small))
+	e.refused(t, 503, as("erin", large))
+	e.expect(t, 201, as("erin", small))
 
 	// Clients that go away leave neither slots nor contents.
 	for _, conn := range conns {
@@ -55,7 +54,7 @@ func TestUploadsAtATimeAreBounded(t *testing.T) {
 	}
 	e.await(t, heldUploads, 0)
 	e.expectNothingStaged(t)
-	e.expect(t, http.StatusCreated, as("erin", large))
+	e.expect(t, 201, as("erin", large))
 }
 
 // What the page and the rights are when an upload has come in counts, and
@@ -63,7 +62,7 @@ func TestUploadsAtATimeAreBounded(t *testing.T) {
 func TestFormChangesDuringAnUpload(t *testing.T) {
 	e := newFilesEnv(t)
 	own := e.createFiles(t, textPart("title", "old"), filePart("doc", "old", "old"))
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	parts := []part{textPart("title", "x"), filePart("doc", "a", strings.Repeat("x", 600_000)), filePart("doc", "b", strings.Repeat("y", 600_000))}
 	for _, tt := range []struct {
 		name   string
@@ -72,11 +71,11 @@ func TestFormChangesDuringAnUpload(t *testing.T) {
 	}{
 		{"the field goes", func() {
 			e.Write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: other, type: file", 1))
-		}, http.StatusBadRequest},
+		}, 400},
 		{"the field becomes a text", func() {
 			e.Write(t, "8-files.md", strings.Replace(filesPage, "id: doc, type: file", "id: doc, type: textfield", 1))
-		}, http.StatusBadRequest},
-		{"the page is closed", func() { e.Write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, http.StatusNotFound},
+		}, 400},
+		{"the page is closed", func() { e.Write(t, "8-files.md", strings.Replace(filesPage, "view: [alice, ", "view: [", 1)) }, 404},
 	} {
 		for _, path := range []string{filesPath + "/submission", own} {
 			e.Users.Set(testsite.Everybody)
@@ -88,15 +87,13 @@ func TestFormChangesDuringAnUpload(t *testing.T) {
 		}
 	}
 	e.Write(t, "8-files.md", filesPage)
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 }
 
 // A length that promises more than arrives is a body that did not arrive.
 func TestUploadWithAWrongLength(t *testing.T) {
 	e := newFilesEnv(t)
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	body := multipartOf(textPart("title", "x"), filePart("doc", "a", "content"))
 	for _, sent := range []string{body, body[:len(body)-30]} {
 		conn := e.beginAs(t, "alice", "POST", filesPath+"/submission", multipartHeader.Get("Content-Type"),
@@ -109,9 +106,7 @@ func TestUploadWithAWrongLength(t *testing.T) {
 			t.Errorf("answered with %q, %v", clip(string(answer)), err)
 		}
 	}
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 	e.expectNothingStaged(t)
 }
 
@@ -119,7 +114,7 @@ func TestUploadWithAWrongLength(t *testing.T) {
 func TestUploadWhenTheStoreFails(t *testing.T) {
 	e := newFilesEnv(t)
 	parts := []part{textPart("title", "x"), filePart("doc", "a", "one"), filePart("doc", "b", "two")}
-	before := e.dump(t)
+	unchanged := e.unchanged(t)
 	for _, operation := range []string{"stage", "create"} {
 		e.Store.FailWith(func(_ context.Context, op string) error {
 			if op == operation {
@@ -127,13 +122,11 @@ func TestUploadWhenTheStoreFails(t *testing.T) {
 			}
 			return nil
 		})
-		e.expect(t, http.StatusInsufficientStorage, uploadOf(filesPath+"/submission", parts...))
+		e.expect(t, 507, uploadOf(filesPath+"/submission", parts...))
 		e.expectNothingStaged(t)
 	}
 	e.Store.FailWith(func(context.Context, string) error { return nil })
-	if after := e.dump(t); after != before {
-		t.Errorf("before\n%safter\n%s", before, after)
-	}
+	unchanged()
 	path := e.createFiles(t, parts...)
 	e.Store.FailWith(func(_ context.Context, op string) error {
 		if op == "open" {
@@ -141,7 +134,7 @@ func TestUploadWhenTheStoreFails(t *testing.T) {
 		}
 		return nil
 	})
-	e.expect(t, http.StatusServiceUnavailable, testRequest{user: "alice", method: "GET", path: path + "/file/doc/a"})
+	e.expect(t, 503, ask("alice GET", path+"/file/doc/a"))
 }
 
 // Neither the name nor the content of a file is logged, whatever happens to it.
@@ -149,10 +142,10 @@ func TestFilesAreNotLogged(t *testing.T) {
 	e := newFilesEnv(t)
 	secret := filePart("doc", "SecretName.txt", "SecretContent")
 	e.createFiles(t, textPart("title", "x"), secret)
-	e.expect(t, http.StatusBadRequest, uploadOf(filesPath+"/submission", secret))
+	e.expect(t, 400, uploadOf(filesPath+"/submission", secret))
 	e.Store.FailWith(func(_ context.Context, op string) error { return fmt.Errorf("broken at %s", op) })
-	e.expect(t, http.StatusInternalServerError, uploadOf(filesPath+"/submission", textPart("title", "x"), secret))
-	e.expect(t, http.StatusInternalServerError, testRequest{user: "alice", method: "GET", path: filesPath + "/submission/1/file/doc/SecretName.txt"})
+	e.expect(t, 500, uploadOf(filesPath+"/submission", textPart("title", "x"), secret))
+	e.expect(t, 500, ask("alice GET", filesPath+"/submission/1/file/doc/SecretName.txt"))
 	if logs := e.Logs.String(); strings.Contains(logs, "Secret") || !strings.Contains(logs, "broken at") {
 		t.Errorf("logged: %s", logs)
 	}

@@ -1,15 +1,14 @@
 package rest
 
 import (
-	"net/http"
 	"testing"
 )
 
 // Messages are decided in package forms. This is how they are answered.
 func TestValidationMessages(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	body := nestedBody("note", "fine", "size", "L", "colour", "Red", "nope", "x")
-	a := e.expect(t, http.StatusBadRequest, testRequest{user: "alice", method: "POST", path: allPath + "/submission", body: body})
+	a := e.expect(t, 400, ask("alice POST", allPath+"/submission", body))
 	if want := `{"valid":false,"fieldErrors":{"colour":"must be one of red, green","name":"is required",` +
 		`"nope":"is not a field of this form","why":"is required"},"errors":[]}`; a.body != want {
 		t.Errorf("%s\nwant\n%s", a.body, want)
@@ -22,10 +21,10 @@ func TestValidationMessages(t *testing.T) {
 func TestOneSubmissionEach(t *testing.T) {
 	const already = `{"valid":false,"fieldErrors":{},"errors":["this form takes one submission from each person, and yours is already there"]}`
 	for path, body := range map[string]string{oncePath: nestedBody("text", "x"), ballotPath: nestedBody("vote", "yes")} {
-		e := newEnv(t, house())
+		e := newHouse(t)
 		e.create(t, "alice", path, body)
 		e.create(t, "bob", path, body)
-		if a := e.expect(t, http.StatusBadRequest, testRequest{user: "alice", method: "POST", path: path + "/submission", body: body}); a.body != already {
+		if a := e.expect(t, 400, ask("alice POST", path+"/submission", body)); a.body != already {
 			t.Errorf("second submission: %s, want %s", a.body, already)
 		}
 		if n := e.stored(t); n != 2 {

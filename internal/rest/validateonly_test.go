@@ -11,11 +11,11 @@ const validResult = `{"valid":true,"fieldErrors":{},"errors":[]}`
 // TestValidateOnlyStoresNothing: the answer to ?validate=only is that of the
 // request without it, but for what is stored.
 func TestValidateOnlyStoresNothing(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann"))
 	open, _ := e.create(t, "bob", openPath, nestedBody("text", "x"))
 	e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
-	e.expect(t, 200, testRequest{user: "alice", method: "PUT", path: result(path), body: `{"size":"M"}`})
+	e.expect(t, 200, ask("alice PUT", result(path), `{"size":"M"}`))
 	for _, tt := range []struct {
 		name, user, method, path, body string
 		status                         int // of the request without it
@@ -33,7 +33,7 @@ func TestValidateOnlyStoresNothing(t *testing.T) {
 		{"merge another's", "alice", "PUT", result(open), `{"text":"x"}`, 403, "editors"},
 	} {
 		before := e.dump(t)
-		a := e.do(t, testRequest{user: tt.user, method: tt.method, path: tt.path + "?validate=only", body: tt.body})
+		a := e.do(t, ask(tt.user+" "+tt.method, tt.path+"?validate=only", tt.body))
 		if after := e.dump(t); after != before {
 			t.Errorf("%s: something was stored:\n%s\n%s", tt.name, before, after)
 		}
@@ -44,7 +44,7 @@ func TestValidateOnlyStoresNothing(t *testing.T) {
 		} else if a.status != tt.status || !strings.Contains(a.body, tt.detail) {
 			t.Errorf("%s: %d %s, want %d with %q", tt.name, a.status, a.body, tt.status, tt.detail)
 		}
-		if without := e.expect(t, tt.status, testRequest{user: tt.user, method: tt.method, path: tt.path, body: tt.body}); tt.status >= 300 && without.body != a.body {
+		if without := e.expect(t, tt.status, ask(tt.user+" "+tt.method, tt.path, tt.body)); tt.status >= 300 && without.body != a.body {
 			t.Errorf("%s: %s, without it %s", tt.name, a.body, without.body)
 		}
 	}
@@ -52,10 +52,10 @@ func TestValidateOnlyStoresNothing(t *testing.T) {
 
 // TestValidateOnlyKeepsTheLimits: of media types, lengths and states.
 func TestValidateOnlyKeepsTheLimits(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann", "note", strings.Repeat("x", 600<<10)))
 	former := e.tag(t, "bob", path)
-	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path), body: `{"size":"M"}`})
+	e.expect(t, 200, ask("bob PUT", result(path), `{"size":"M"}`))
 	long := strings.Repeat("y", 600<<10)
 	for _, tt := range []struct {
 		name, method, path, body string
@@ -64,13 +64,13 @@ func TestValidateOnlyKeepsTheLimits(t *testing.T) {
 	}{
 		{"a long body", "POST", allPath + "/submission", nestedBody("name", long, "note", long), nil, 413},
 		{"a long merge", "PUT", result(path), `{"name":"` + long + `"}`, nil, 413},
-		{"a media type", "PUT", result(path), `{}`, http.Header{"Content-Type": {"text/plain"}}, 415},
+		{"a media type", "PUT", result(path), `{}`, headerOf("Content-Type", "text/plain"), 415},
 		{"a former tag", "PUT", result(path), `{}`, jsonWith("If-Match", former), 412},
 		{"a former tag, and what is not valid", "PUT", result(path), `{"x":"y"}`, jsonWith("If-Match", former), 412},
 		{"the tag", "PUT", result(path), `{}`, jsonWith("If-Match", e.tag(t, "bob", path)), 200},
 		{"the cross-origin rule", "PUT", result(path), `{}`, jsonWith("Sec-Fetch-Site", "cross-site"), 403},
 	} {
-		a := e.do(t, testRequest{user: "bob", method: tt.method, path: tt.path + "?validate=only", body: tt.body, header: tt.header})
+		a := e.do(t, ask("bob "+tt.method, tt.path+"?validate=only", tt.body).with(tt.header))
 		if a.status != tt.status {
 			t.Errorf("%s: %d %s, want %d", tt.name, a.status, a.body, tt.status)
 		}
@@ -79,19 +79,19 @@ func TestValidateOnlyKeepsTheLimits(t *testing.T) {
 
 // TestOtherValuesOfValidateAreRefused: a misspelt value must not store anything.
 func TestOtherValuesOfValidateAreRefused(t *testing.T) {
-	e := newEnv(t, house())
+	e := newHouse(t)
 	path, _ := e.create(t, "bob", allPath, nestedBody("name", "Ann"))
 	before := e.dump(t)
 	for _, query := range []string{"validate", "validate=Only", "validate=true", "validate=only&validate=only", "validate=only;x", "a=%zz&validate=only"} {
-		for _, r := range append(writes(path), testRequest{method: "DELETE", path: result(path)}) {
+		for _, r := range append(writes(path), ask("DELETE", result(path))) {
 			r.user, r.path = "bob", r.path+"?"+query
 			e.expect(t, 400, r)
 		}
 	}
-	e.expect(t, 400, testRequest{user: "bob", method: "DELETE", path: result(path) + "?validate=only"})
+	e.expect(t, 400, ask("bob DELETE", result(path)+"?validate=only"))
 	if after := e.dump(t); after != before {
 		t.Errorf("something was changed:\n%s\n%s", before, after)
 	}
-	e.expect(t, 404, testRequest{user: "bob", method: "PUT", path: allPath + "/result/99?validate=no", body: `{}`})
-	e.expect(t, 200, testRequest{user: "bob", method: "PUT", path: result(path) + "?other=x&validated=no", body: `{"name":"x"}`})
+	e.expect(t, 404, ask("bob PUT", allPath+"/result/99?validate=no", `{}`))
+	e.expect(t, 200, ask("bob PUT", result(path)+"?other=x&validated=no", `{"name":"x"}`))
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +31,7 @@ func TestResultsAnonymous(t *testing.T) {
 		view := e.get(t, "carol", poll+"/submission/2"+path)
 		view.wantNoHTML("12:03", "01:03", "ubmission 2", ">Previous<", ">Next<")
 	}
-	e.get(t, "carol", poll+"/submission/2").want(http.StatusOK, "Sent without a name on 2025-11-16")
+	e.get(t, "carol", poll+"/submission/2").want(200, "Sent without a name on 2025-11-16")
 	e.submit(t, "alice", 1, "poll", "vote", "b") // the last one, which is the first row
 	for format, want := range map[string]string{".csv": "\n1,2025-11-16,,,b\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
 		text := e.get(t, "carol", poll+"/results"+format+"?order=desc").body
@@ -46,7 +45,7 @@ func TestResultsAnonymous(t *testing.T) {
 	e.Clock.Advance(time.Hour) // changed on the same day
 	b := e.signedIn(t, "carol")
 	change := b.get(poll + "/submission/4/change")
-	b.send(change.action(), with(change.values(), "vote", "a")).want(http.StatusOK)
+	b.send(change.action(), with(change.values(), "vote", "a")).want(200)
 	if text, want := b.get(poll+"/results.csv?order=desc").body, "\n1,2025-11-16,,2025-11-16,a\r\n2,2025-11-16,,,a\r\n"; !strings.Contains(text, want) {
 		t.Errorf("a change does not have its day:\n%s", text)
 	}
@@ -88,7 +87,7 @@ func TestResultsAnonymousTimes(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"_timestamp", "-_changed", "_id"} {
-		e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?sort="+id).wantHTML("be sorted by time or id")
+		e.expect(t, 422, "alice", feedbackResults+"?sort="+id).wantHTML("be sorted by time or id")
 	}
 	e.get(t, "alice", feedbackResults+"?sort=vote").wantNoHTML("sort=_", "order=", "sort=-_")
 }

@@ -95,35 +95,35 @@ func TestExamples(t *testing.T) {
 
 func TestAuthor(t *testing.T) {
 	_, b := newAlice(t, nil)
-	b.get("/author").want(http.StatusOK, "Write a form", "No problems", "What do you think?")
+	b.get("/author").want(200, "Write a form", "No problems", "What do you think?")
 	for _, x := range examples {
 		a := b.get("/author?template=" + x.Name)
-		a.want(http.StatusOK, "No problems")
+		a.want(200, "No problems")
 		if got := a.textarea("text"); got != exampleText(x.Name) {
 			t.Errorf("%s: text %q", x.Name, got)
 		}
 	}
-	b.get("/author?template=../examples/feedback").want(http.StatusNotFound, "no template")
-	b.get("/author?template=").want(http.StatusNotFound)
+	b.get("/author?template=../examples/feedback").want(404, "no template")
+	b.get("/author?template=").want(404)
 	a := b.write(shortForm)
-	a.want(http.StatusOK, "No problems", "Name")
+	a.want(200, "No problems", "Name")
 	if got := a.textarea("text"); got != shortForm {
 		t.Errorf("text %q, want %q", got, shortForm)
 	}
 	if got := a.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control %q", got)
 	}
-	b.postForm("/author", url.Values{"text": {shortForm}}).want(http.StatusOK, "No problems", "Name")
-	b.postForm("/author", nil).want(http.StatusOK, "1 problem", "the form block is empty")
-	b.write("\x00\xff<b>").want(http.StatusOK, "1 problem")
+	b.postForm("/author", url.Values{"text": {shortForm}}).want(200, "No problems", "Name")
+	b.postForm("/author", nil).want(200, "1 problem", "the form block is empty")
+	b.write("\x00\xff<b>").want(200, "1 problem")
 }
 
 // An address that gets no mail on this server is a problem of the text.
 func TestAuthorNoMail(t *testing.T) {
 	text := strings.Replace(shortForm, "fields:", "notify: hr@example.org\nfields:", 1)
-	newEnv(t, nil).signedIn(t, "alice").write(text).want(http.StatusOK, "No problems")
+	newEnv(t, nil).signedIn(t, "alice").write(text).want(200, "No problems")
 	e := newEnv(t, nil, func(o *envOptions) { o.Mail = &markup.Mail{Off: true} })
-	e.signedIn(t, "alice").write(text).want(http.StatusOK, "1 problem", "hr@example.org gets no mail")
+	e.signedIn(t, "alice").write(text).want(200, "1 problem", "hr@example.org gets no mail")
 }
 
 // The reference has every key that the parser knows, where it is written.
@@ -157,7 +157,7 @@ func TestAuthorReference(t *testing.T) {
 func TestAuthorProblems(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	a := b.write("form: a\nfields:\n  - id: x\n    type: dat\n  - id: y\n    type: radio\n  - {id: z, type: date, xlabel: Day}\n")
-	a.want(http.StatusOK, "3 problems", "The form is shown when its errors are solved.")
+	a.want(200, "3 problems", "The form is shown when its errors are solved.")
 	var got []string
 	for _, n := range a.all(func(n *html.Node) bool { return n.Parent.Data == "ul" && attribute(n.Parent, "class") == "problems" }) {
 		got = append(got, textOf(n))
@@ -179,14 +179,14 @@ func TestAuthorProblems(t *testing.T) {
 			t.Errorf("%s is shown for a broken form", id)
 		}
 	}
-	b.write("form: a\nfields:\n  - {id: x, type: radio}\n").want(http.StatusOK, "1 problem", "Warning Line 3, column 5", "The form")
+	b.write("form: a\nfields:\n  - {id: x, type: radio}\n").want(200, "1 problem", "Warning Line 3, column 5", "The form")
 }
 
 // The form can be tried, but not sent, and no id clashes with those of the page.
 func TestAuthorPreview(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	a := b.get("/author?template=survey")
-	a.want(http.StatusOK, "This form is anonymous.", "For how many years")
+	a.want(200, "This form is anonymous.", "For how many years")
 	previews := a.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-conditions") })
 	if len(previews) != 1 || hasAttribute(previews[0], "data-form") || hasAttribute(previews[0], "action") {
 		t.Fatalf("%d previews, or one that can be sent", len(previews))
@@ -220,7 +220,7 @@ func TestAuthorJSON(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	text := exampleText("registration")
 	a := b.write(text)
-	a.want(http.StatusOK, "As on page 1.")
+	a.want(200, "As on page 1.")
 	var shown string
 	for n := range a.element("json").Descendants() {
 		if n.Data == "pre" {
@@ -268,7 +268,7 @@ func TestAuthorBlocks(t *testing.T) {
 		}
 	}
 	a := b.write("{form: a, fields: [{id: x, type: date}]}")
-	a.want(http.StatusOK, `In Confluence, the text must begin with "form:".`)
+	a.want(200, `In Confluence, the text must begin with "form:".`)
 	if a.element("confluence-block") != nil || a.element("wikitext-block") == nil {
 		t.Error("a block that is no form, or none that is one")
 	}
@@ -277,17 +277,17 @@ func TestAuthorBlocks(t *testing.T) {
 func TestAuthorTooLarge(t *testing.T) {
 	e, b := newAlice(t, nil)
 	full := shortForm + strings.Repeat("#\n", (markup.MaxBlockBytes-len(shortForm))/2)
-	b.write(full).want(http.StatusOK, "No problems", "Name") // CR LF make it larger than it is
-	b.write(full+"##\n").want(http.StatusOK, "1 problem", "more than 262144 bytes")
+	b.write(full).want(200, "No problems", "Name") // CR LF make it larger than it is
+	b.write(full+"##\n").want(200, "1 problem", "more than 262144 bytes")
 	huge := strings.Repeat("#", maxForm+maxAuthorText)
-	b.write(huge).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
-	b.postForm("/author", url.Values{"text": {huge}}).want(http.StatusRequestEntityTooLarge, "at most 256 KiB")
+	b.write(huge).want(413, "at most 256 KiB")
+	b.postForm("/author", url.Values{"text": {huge}}).want(413, "at most 256 KiB")
 	many := "form: a\nfields:\n  - {id: x, type: radio, options: &o [" + strings.Repeat("a, ", 900) + "a]}\n"
 	for i := range 20 {
 		many += fmt.Sprintf("  - {id: x%d, type: radio, options: *o}\n", i)
 	}
 	a := b.write(many)
-	a.want(http.StatusOK, "The form is too large to be shown here.")
+	a.want(200, "The form is too large to be shown here.")
 	if !hasAttribute(a.element("json"), "hidden") || hasAttribute(a.element("copy"), "hidden") {
 		t.Error("JSON is shown, or there is nothing to copy")
 	}
@@ -303,7 +303,7 @@ func TestAuthorMalformed(t *testing.T) {
 		"multipart/form-data; boundary=x":   "--x\r\nContent-Disposition: form-data; name=text\r\n\r\nform: a",
 		"application/x-www-form-urlencoded": "text=%zz",
 	} {
-		b.request(http.MethodPost, "/author", contentType, strings.NewReader(body)).want(http.StatusBadRequest, "The form can't be read.")
+		b.request(http.MethodPost, "/author", contentType, strings.NewReader(body)).want(400, "The form can't be read.")
 	}
 }
 
@@ -325,10 +325,10 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 	r.AddCookie(cookie)
 	w := httptest.NewRecorder()
 	e.site.ServeHTTP(w, r)
-	if w.Code != http.StatusServiceUnavailable || ctx.Err() == nil {
+	if w.Code != 503 || ctx.Err() == nil {
 		t.Errorf("status %d, %v: %s", w.Code, ctx.Err(), w.Body)
 	}
-	e.signedIn(t, "bob").write(shortForm).want(http.StatusOK)
+	e.signedIn(t, "bob").write(shortForm).want(200)
 }
 
 // After a new sign-in the text is there again, for the same user only.
@@ -338,12 +338,12 @@ func TestAuthorExpiredSession(t *testing.T) {
 		values := with(url.Values{"_for": b.get("/author").values()["_for"]}, "text", "\n\n"+shortForm+"# mine\n")
 		e.Clock.Advance(session.Lifetime + time.Minute)
 		a := b.send("/author", values)
-		a.want(http.StatusForbidden, "what you have typed is there again")
+		a.want(403, "what you have typed is there again")
 		if a.element("preview") != nil {
 			t.Error("the form is shown without a session")
 		}
 		a = b.send("/author", with(a.values(), "_username", user, "_password", user+"-secret"))
-		a.want(http.StatusOK)
+		a.want(200)
 		own := a.textarea("text") == "\n\n"+shortForm+"# mine\n"
 		if resumed := strings.Contains(a.text(), "the text is as you left it"); own != (user == "alice") || resumed != own {
 			t.Errorf("%s: %t, %t: %s", user, own, resumed, a.text())

@@ -33,11 +33,11 @@ func TestEverythingIsBelowTheBasePath(t *testing.T) {
 		v.visit(v.user, v.below)
 		v.crawl(base+"/", base+"/embed.js", base+survey+"/results?sort=rating&limit=1", v.below+"/none",
 			v.below+survey+"?comment=a", v.below+survey+"/submission/1", v.below+"/page/3/form/ballot/sent")
-		v.postForm(v.below+"/logout", nil).want(http.StatusOK, "Sign in")
-		v.postForm(v.below+survey, url.Values{"comment": {"typed"}}).want(http.StatusForbidden, "not signed in any more")
+		v.postForm(v.below+"/logout", nil).want(200, "Sign in")
+		v.postForm(v.below+survey, url.Values{"comment": {"typed"}}).want(403, "not signed in any more")
 		for _, n := range v.asked {
 			checkAddresses(t, n)
-			if n.Code == http.StatusOK {
+			if n.Code == 200 {
 				reached[n.pattern] = true
 			}
 		}
@@ -56,25 +56,25 @@ func TestEverythingIsBelowTheBasePath(t *testing.T) {
 // path.
 func (b *browser) visit(user, below string) {
 	b.t.Helper()
-	b.get(below+survey).want(http.StatusOK, "Sign in")
+	b.get(below+survey).want(200, "Sign in")
 	next := credentials(user, below+survey)
-	b.postForm(below+"/login", with(next, "password", "wrong")).want(http.StatusUnprocessableEntity)
+	b.postForm(below+"/login", with(next, "password", "wrong")).want(422)
 	p := b.postForm(below+"/login", next)
-	p.want(http.StatusOK, "Survey")
-	b.send(below+survey, p.values()).want(http.StatusUnprocessableEntity, "There is a problem")
+	p.want(200, "Survey")
+	b.send(below+survey, p.values()).want(422, "There is a problem")
 	for range 2 {
 		p = b.get(below + survey)
-		b.send(below+survey, with(p.values(), "comment", "c", "rating", "2", "state", "open"), chosenFile{"paper", "a b.txt", "text"}).want(http.StatusOK, "Sent")
+		b.send(below+survey, with(p.values(), "comment", "c", "rating", "2", "state", "open"), chosenFile{"paper", "a b.txt", "text"}).want(200, "Sent")
 	}
 	p = b.get(below + "/page/3/form/ballot")
-	b.send(below+"/page/3/form/ballot", with(p.values(), "vote", "yes")).want(http.StatusOK)
+	b.send(below+"/page/3/form/ballot", with(p.values(), "vote", "yes")).want(200)
 	if strings.HasSuffix(below, embedPrefix) {
 		return
 	}
-	b.fill(below+"/author", "text", "form: a\nfields: [").want(http.StatusOK, "problem")
-	b.get(below+survey+"/results?filter[rating]=9").want(http.StatusOK, "No submission matches")
+	b.fill(below+"/author", "text", "form: a\nfields: [").want(200, "problem")
+	b.get(below+survey+"/results?filter[rating]=9").want(200, "No submission matches")
 	last := below + survey + "/submission/2"
-	b.postForm(last+"/delete", b.get(last+"/delete").values()).want(http.StatusOK, "Submissions")
+	b.postForm(last+"/delete", b.get(last+"/delete").values()).want(200, "Submissions")
 }
 
 // crawl opens pages, and those that they have links to.

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func newVisit(t *testing.T, b *browser) string {
 	t.Helper()
 	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "reason", "because", "days", "Mon"), chosenFile{"paper", "a.txt", "x"})
 	path := p.submission()
-	b.fill(path+"/change", "rating", "2").want(http.StatusOK, "The changes are saved")
+	b.fill(path+"/change", "rating", "2").want(200, "The changes are saved")
 	return path
 }
 
@@ -54,19 +53,19 @@ var shownAgain = map[string]func(e *env, b *browser, path string, values url.Val
 	},
 	"refusal": func(_ *env, b *browser, path string, values url.Values) *answer {
 		p := b.send(path, with(values, "rating", ""))
-		p.want(http.StatusUnprocessableEntity, "“Rating” is required")
+		p.want(422, "“Rating” is required")
 		return b.send(path, with(p.values(), "rating", values.Get("rating"), "_update", "1"))
 	},
 	"conflict": func(_ *env, b *browser, path string, values url.Values) *answer {
-		b.fill(path, "note", "other").want(http.StatusOK)
+		b.fill(path, "note", "other").want(200)
 		p := b.send(path, values)
-		p.want(http.StatusConflict)
+		p.want(409)
 		return b.send(path, with(p.values(), "note", "", "_update", "1"))
 	},
 	"sign-in": func(e *env, b *browser, path string, values url.Values) *answer {
 		e.Clock.Advance(13 * time.Hour)
 		p := b.send(path, values)
-		p.want(http.StatusForbidden, "not signed in any more")
+		p.want(403, "not signed in any more")
 		return b.send(path, p.signedInAgain())
 	},
 	"save": nil,
@@ -88,13 +87,13 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 			values = with(values, "rating", "1", "_remove", "paper/a.txt")
 			if again != nil {
 				p := again(e, b, path, values)
-				p.want(http.StatusOK)
+				p.want(200)
 				values = p.values()
 				if values.Get("reason") != "because" || !slices.Equal(values["days"], []string{"Mon"}) {
 					t.Errorf("the form has %v", values)
 				}
 			}
-			b.send(path, values).want(http.StatusOK, "The changes are saved")
+			b.send(path, values).want(200, "The changes are saved")
 			got := e.stored(t, "visit")
 			maps.DeleteFunc(got, func(_, value string) bool { return value == "" })
 			if !maps.Equal(got, all) {
@@ -108,7 +107,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 			if days := p.values()["days"]; days != nil {
 				t.Errorf("the boxes %q are ticked again", days)
 			}
-			b.send(path, p.values()).want(http.StatusOK, "The changes are saved")
+			b.send(path, p.values()).want(200, "The changes are saved")
 			if got := e.stored(t, "visit")["days"]; got != "" {
 				t.Errorf("the box %q is still ticked", got)
 			}
@@ -120,7 +119,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 func (b *browser) content(path, name string) string {
 	b.t.Helper()
 	p := b.get(strings.TrimSuffix(path, "/change") + "/file/paper/" + url.PathEscape(name))
-	if p.status != http.StatusOK {
+	if p.status != 200 {
 		b.t.Errorf("%s: status %d", p.path, p.status)
 	}
 	return p.body
@@ -134,7 +133,7 @@ func TestChosenFilesAreAdded(t *testing.T) {
 		t.Helper()
 		values := b.get(path).values()
 		values["_remove"] = remove
-		b.send(path, values, files...).want(http.StatusOK, "The changes are saved")
+		b.send(path, values, files...).want(200, "The changes are saved")
 		if got := e.stored(t, "visit")["paper"]; got != want {
 			t.Errorf("stored %s, want %s", got, want)
 		}
@@ -159,9 +158,9 @@ func TestChosenFilesKeepNames(t *testing.T) {
 	e, b := newAlice(t, visitPage)
 	path := fmt.Sprintf("%s/submission/%d/change", visit, e.submit(t, "alice", 1, "visit", "rating", "2", "paper", "on my desk;;b"))
 	values := b.get(path).values()
-	b.send(path, values).want(http.StatusOK)
+	b.send(path, values).want(200)
 	wantStored(t, e, map[string]string{"rating": "2", "paper": "on my desk;;b"})
-	b.send(path, b.get(path).values(), chosenFile{"paper", "b", "y"}).want(http.StatusOK)
+	b.send(path, b.get(path).values(), chosenFile{"paper", "b", "y"}).want(200)
 	if got := e.stored(t, "visit")["paper"]; got != "on my desk;;b;b (2)" {
 		t.Errorf("stored %q", got)
 	}
@@ -180,18 +179,18 @@ func TestTooManyFiles(t *testing.T) {
 	const refusal = "“Paper” may have at most 10 files"
 	for _, count := range []int{10, 11, 20} { // together with the stored one, or by themselves
 		p := b.send(path, with(b.get(path).values(), "note", "typed"), files(count)...)
-		p.want(http.StatusUnprocessableEntity, refusal)
+		p.want(422, refusal)
 		if got := p.values().Get("note"); got != "typed" {
 			t.Errorf("the note is %q", got)
 		}
 		p.wantHTML(`value="paper/a.txt">`)
 	}
 	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "note", "typed"), files(11)...)
-	p.want(http.StatusUnprocessableEntity, refusal)
+	p.want(422, refusal)
 	if got := e.stored(t, "visit"); got["paper"] != "a.txt" || p.values().Get("note") != "typed" {
 		t.Errorf("stored %v, and the form has %v", got, p.values())
 	}
-	b.send(path, with(b.get(path).values(), "_remove", "paper/a.txt"), files(10)...).want(http.StatusOK, "The changes are saved")
+	b.send(path, with(b.get(path).values(), "_remove", "paper/a.txt"), files(10)...).want(200, "The changes are saved")
 }
 
 // Conditions see the files that are left when the boxes beside the others are ticked.
@@ -212,7 +211,7 @@ fields:
 	if hidden(p, "why") {
 		t.Error("the question does not show")
 	}
-	b.send(path, with(p.values(), "why", "lost")).want(http.StatusOK, "The changes are saved", "lost")
+	b.send(path, with(p.values(), "why", "lost")).want(200, "The changes are saved", "lost")
 }
 
 // After a conflict the page shows what the next "Save" would replace, and
@@ -227,16 +226,16 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 		want   []string
 	}{
 		{"another file", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
+			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(200)
 		}, nil, "", nil},
 		{"two files", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
+			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(200)
 		}, nil, "c.txt", []string{"Paper|a.txt;b.txt|a.txt;b.txt;c.txt"}},
 		{"a file to remove", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(http.StatusOK)
+			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(200)
 		}, []string{"_remove", "paper/a.txt"}, "", []string{"Paper|a.txt;b.txt|b.txt"}},
 		{"a text", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.fill(path, "note", "theirs").want(http.StatusOK)
+			b.fill(path, "note", "theirs").want(200)
 		}, []string{"note", "yours"}, "", []string{"Note|theirs|yours"}},
 		{"line ends", func(t *testing.T, e *env, _ *browser, _ string) {
 			sub := e.latest(t, "alice", 1, "visit")
@@ -262,7 +261,7 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 				files = append(files, chosenFile{"paper", tt.file, "z"})
 			}
 			p := b.send(path, values, files...)
-			p.want(http.StatusConflict, "The submission or its form has changed since you opened it.")
+			p.want(409, "The submission or its form has changed since you opened it.")
 			var got []string
 			for _, row := range p.tableRows("both") {
 				got = append(got, strings.Join(row, "|"))

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -164,7 +163,7 @@ func TestSummaryOfTextsAndDates(t *testing.T) {
 	}
 	e.submit(t, "alice", 1, "feedback", "state", "New")
 	page := e.get(t, "alice", feedbackResults)
-	page.want(http.StatusOK, "text 6 text 5 text 4 text 3 text 2 Show all 7")
+	page.want(200, "text 6 text 5 text 4 text 3 text 2 Show all 7")
 	page.wantHTML(`<th scope="row">Jan 2026</th><td class="number">3</td>`, `<th scope="row">Mar 2026</th><td class="number">2</td>`,
 		`<p class="scale" aria-hidden="true"><span>8</span><span>0</span></p>`)
 	all := e.get(t, "alice", page.link("Show all 7 answers to “Name”"))

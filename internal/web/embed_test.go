@@ -109,7 +109,7 @@ func TestNoFrameAncestors(t *testing.T) {
 func TestFramedCookie(t *testing.T) {
 	b := embedding(t, wikiSite)
 	b.signInFramed("alice")
-	b.get("/embed"+formPath).wantPage(http.StatusOK, "Signed in as <bdi>alice</bdi>", `<form class="form"`)
+	b.get("/embed"+formPath).wantPage(200, "Signed in as <bdi>alice</bdi>", `<form class="form"`)
 	if a := b.get(formPath); a.location() != "/login?next="+url.QueryEscape(formPath) {
 		t.Errorf("the cookie of frames opens other pages: %d", a.status)
 	}
@@ -128,14 +128,14 @@ func TestOrdinarySessionInFrame(t *testing.T) {
 	for _, at := range []string{"http://forms.example", "https://forms.example"} {
 		b := embedding(t, wikiSite)
 		b.at = at
-		b.postForm("/login", credentials("alice", "")).want(http.StatusSeeOther)
+		b.postForm("/login", credentials("alice", "")).want(303)
 		a := b.get("/embed" + formPath)
-		a.wantPage(http.StatusOK, "Signed in as <bdi>alice</bdi>", `action="/embed/logout?next=`)
+		a.wantPage(200, "Signed in as <bdi>alice</bdi>", `action="/embed/logout?next=`)
 		stays(t, a)
 		if a := b.get("/embed/login?next=/embed" + formPath); a.location() != "/embed"+formPath {
 			t.Errorf("%s: asked to sign in: %d", at, a.status)
 		}
-		b.send("/embed"+formPath, with(a.values(), "comment", "a")).want(http.StatusSeeOther)
+		b.send("/embed"+formPath, with(a.values(), "comment", "a")).want(303)
 
 		a = b.postForm("/embed/logout", nil)
 		if set := a.header.Values("Set-Cookie"); len(set) != 1 || !strings.Contains(set[0], "formulary=; Path=/; Max-Age=0") {
@@ -151,18 +151,18 @@ func TestOrdinarySessionInFrame(t *testing.T) {
 func TestTwoSessionsInFrame(t *testing.T) {
 	b := embedding(t, wikiSite)
 	b.signInFramed("alice")
-	b.postForm("/login", credentials("bob", "")).want(http.StatusSeeOther)
-	b.get("/embed"+formPath).wantPage(http.StatusOK, "Signed in as <bdi>alice</bdi>")
-	b.get(formPath).wantPage(http.StatusOK, "<bdi>bob</bdi>")
-	b.postForm("/embed/logout", nil).want(http.StatusSeeOther)
+	b.postForm("/login", credentials("bob", "")).want(303)
+	b.get("/embed"+formPath).wantPage(200, "Signed in as <bdi>alice</bdi>")
+	b.get(formPath).wantPage(200, "<bdi>bob</bdi>")
+	b.postForm("/embed/logout", nil).want(303)
 	for _, p := range []string{"/embed" + formPath, formPath} {
-		b.get(p).want(http.StatusSeeOther)
+		b.get(p).want(303)
 	}
 	b.signInFramed("alice")
-	b.postForm("/login", credentials("bob", "")).want(http.StatusSeeOther)
+	b.postForm("/login", credentials("bob", "")).want(303)
 	u, _ := url.Parse(b.at)
 	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: framedCookieName, Value: "expired", Path: "/", Secure: true}})
-	b.get("/embed"+formPath).wantPage(http.StatusOK, "Signed in as <bdi>bob</bdi>")
+	b.get("/embed"+formPath).wantPage(200, "Signed in as <bdi>bob</bdi>")
 }
 
 // TestFramedForm: from the sign-in to the change of a submission, all stays
@@ -174,12 +174,12 @@ func TestFramedForm(t *testing.T) {
 		t.Fatalf("led to %s, want %s", a.location(), to)
 	}
 	a = b.get(a.location())
-	a.wantPage(http.StatusOK, `action="/embed/login"`, `href="`+formPath+`" target="_blank" rel="noopener"`)
+	a.wantPage(200, `action="/embed/login"`, `href="`+formPath+`" target="_blank" rel="noopener"`)
 	a = b.postForm("/embed/login", url.Values{"username": {"alice"}, "password": {"wrong"}, "next": {"/embed" + formPath}})
-	a.wantPage(http.StatusUnprocessableEntity, "There is a problem", `name="next" value="/embed`+formPath, `href="`+formPath+`" target="_blank"`)
+	a.wantPage(422, "There is a problem", `name="next" value="/embed`+formPath, `href="`+formPath+`" target="_blank"`)
 	b.signInFramed("alice")
 	a = b.get("/embed" + formPath)
-	a.wantPage(http.StatusOK, `<html lang="en" class="framed">`, `action="/embed`+formPath+`"`, `action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
+	a.wantPage(200, `<html lang="en" class="framed">`, `action="/embed`+formPath+`"`, `action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
 	a.wantNoHTML(`<header`, "/docs")
 	a.wantHTML(`<a href="`+formPath+`/results?username=alice" target="_blank" rel="noopener">My submissions</a>`,
 		`<a href="`+formPath+`/results" target="_blank" rel="noopener">Results</a>`)
@@ -187,26 +187,26 @@ func TestFramedForm(t *testing.T) {
 
 	form := a.values()
 	a = b.send("/embed"+formPath, form)
-	a.wantPage(http.StatusUnprocessableEntity, "There is a problem")
+	a.wantPage(422, "There is a problem")
 	stays(t, a)
 	form.Set("comment", "Good")
 	a = b.send("/embed"+formPath, form)
-	if a.want(http.StatusSeeOther); !strings.HasPrefix(a.location(), "/embed"+formPath+"/submission/") {
+	if a.want(303); !strings.HasPrefix(a.location(), "/embed"+formPath+"/submission/") {
 		t.Fatalf("led to %s", a.location())
 	}
 	sent := strings.TrimSuffix(a.location(), "?sent")
 	a = b.get(a.location())
-	a.wantPage(http.StatusOK, "This is what was sent", `href="`+sent+`/change"`)
+	a.wantPage(200, "This is what was sent", `href="`+sent+`/change"`)
 	a.wantNoHTML("/delete", "Go to the page")
 	a.wantHTML(`action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
 	stays(t, a)
 	a = b.get(sent + "/change")
-	a.wantPage(http.StatusOK, `action="`+sent+`/change"`)
+	a.wantPage(200, `action="`+sent+`/change"`)
 	stays(t, a)
 	form = a.values()
 	form.Set("comment", "Better")
 	a = b.send(sent+"/change", form)
-	if a.want(http.StatusSeeOther); a.location() != sent+"?saved" {
+	if a.want(303); a.location() != sent+"?saved" {
 		t.Errorf("led to %s", a.location())
 	}
 }
@@ -220,7 +220,7 @@ func TestFrameWithoutForm(t *testing.T) {
 	for path, missing := range map[string]bool{
 		"/embed/page/101/form/gone": true, "/embed/page/999/form/feedback": true, "/embed" + formPath + "/submission/999": false, "/page/999": false,
 	} {
-		if a := b.get(path); a.status != http.StatusSeeOther && (a.status != http.StatusNotFound || strings.Contains(a.body, " data-missing>") != missing) {
+		if a := b.get(path); a.status != 303 && (a.status != 404 || strings.Contains(a.body, " data-missing>") != missing) {
 			t.Errorf("%s: %d\n%s", path, a.status, a.body)
 		}
 	}
@@ -243,14 +243,14 @@ func TestCookieRefused(t *testing.T) {
 	b := embedding(t, wikiSite)
 	b.client.Jar = nil
 	a := b.get("/embed" + formPath)
-	b.get(a.location()).wantPage(http.StatusOK, "Password")
+	b.get(a.location()).wantPage(200, "Password")
 	a = b.postForm("/embed/login", credentials("alice", "/embed"+formPath))
 	a = b.get(a.location())
-	a.wantPage(http.StatusOK, "does not keep you signed in", `href="`+formPath+`" target="_blank" rel="noopener"`)
+	a.wantPage(200, "does not keep you signed in", `href="`+formPath+`" target="_blank" rel="noopener"`)
 	a.wantNoHTML("Password")
 	stays(t, a)
 	a = b.get("/login?signed-in&next=/") // by itself, it means nothing
-	a.wantPage(http.StatusOK, "Password")
+	a.wantPage(200, "Password")
 }
 
 // TestFrameWithoutTLS: a sign-in there is refused, and no cookie for frames is set in the
@@ -263,13 +263,13 @@ func TestFrameWithoutTLS(t *testing.T) {
 		b.get("/embed" + formPath), b.get("/embed/login?next=/embed" + formPath), b.send("/embed"+formPath, url.Values{"comment": {"a"}}),
 		b.get(b.postForm("/embed/logout?next=/embed"+formPath, nil).location()),
 	} {
-		a.wantPage(http.StatusOK, "is not encrypted", `href="`+formPath+`" target="_blank" rel="noopener"`)
+		a.wantPage(200, "is not encrypted", `href="`+formPath+`" target="_blank" rel="noopener"`)
 	}
 	a := b.postForm("/embed/login", signIn)
-	if a.want(http.StatusOK, "is not encrypted"); a.header.Get("Set-Cookie") != "" {
+	if a.want(200, "is not encrypted"); a.header.Get("Set-Cookie") != "" {
 		t.Error("a session was made")
 	}
-	b.get("/embed/none").want(http.StatusNotFound)
+	b.get("/embed/none").want(404)
 	if a := b.get(formPath); !strings.HasPrefix(a.location(), "/login?") {
 		t.Errorf("the page by itself: %d", a.status)
 	}
@@ -291,11 +291,11 @@ func TestOtherSites(t *testing.T) {
 	} {
 		for _, p := range []string{"/embed" + formPath, "/embed" + formPath + "/submission/1/change", "/embed/login", "/embed/logout"} {
 			a := b.postForm(p, form, header...)
-			a.wantPage(http.StatusForbidden, "on behalf of another site")
+			a.wantPage(403, "on behalf of another site")
 			if a.header.Get("Set-Cookie") != "" {
 				t.Errorf("%s %q: the session has changed", p, header)
 			}
 		}
 	}
-	b.send("/embed"+formPath, form).want(http.StatusSeeOther)
+	b.send("/embed"+formPath, form).want(303)
 }

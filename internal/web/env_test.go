@@ -160,7 +160,7 @@ func (e *env) signedIn(t testing.TB, user string) *browser {
 	t.Helper()
 	b := e.browser(t)
 	p := b.postForm("/login", credentials(user, "/"))
-	if p.status != http.StatusOK || p.path != "/" {
+	if p.status != 200 || p.path != "/" {
 		t.Fatalf("sign in as %s: %d at %s\n%s", user, p.status, p.path, p.text())
 	}
 	return b

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	stdhtml "html"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -55,7 +54,7 @@ func TestFilterControls(t *testing.T) {
 			page.wantHTML(`<input type="hidden" name="_rule" value="` + field + `">`)
 		}
 	}
-	e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?_field=name&_operator=equals&_value=").wantHTML(
+	e.expect(t, 422, "alice", feedbackResults+"?_field=name&_operator=equals&_value=").wantHTML(
 		`<a href="#filter-value">The value to filter by is missing</a>`)
 }
 
@@ -99,5 +98,5 @@ func TestBarsLeadToWhatTheyCount(t *testing.T) {
 		t.Errorf("bars (-want +got):\n%s", diff)
 	}
 	page := e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01")
-	page.want(http.StatusOK, "Topics includes Food", "Time is before 2030-01-01")
+	page.want(200, "Topics includes Food", "Time is before 2030-01-01")
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/base64"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -48,12 +47,12 @@ const survey = "/page/1/form/survey"
 func TestFillIn(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	p := b.get(survey)
-	p.want(http.StatusOK, "Survey", "A few words.", "Comment")
+	p.want(200, "Survey", "A few words.", "Comment")
 
 	// Wrong: every question at fault is told twice, in the order of the page.
 	bad := with(p.values(), "rating", "1", "mail", "no mail", "day", "31.1.2026")
 	p = b.send(survey, bad)
-	p.want(http.StatusUnprocessableEntity, "There is a problem")
+	p.want(422, "There is a problem")
 	summary, beside := p.errors()
 	want := []string{
 		"“Comment” is required", "“Why?” is required", "“E-mail” must be an e-mail address such as name@example.org",
@@ -73,7 +72,7 @@ func TestFillIn(t *testing.T) {
 	good := with(kept, "comment", "Two\r\nlines", "reason", "because", "mail", "a@example.org", "day", "2026-01-31", "state", "open")
 	good["days"] = []string{"Mon", "Tue"}
 	p = b.send(survey, good, chosenFile{"paper", "a b.txt", "the paper"})
-	p.want(http.StatusOK, "Sent", "because", "a@example.org", "Mon", "Tue", "a b.txt", "open")
+	p.want(200, "Sent", "because", "a@example.org", "Mon", "Tue", "a b.txt", "open")
 	if !strings.HasSuffix(p.path, "?sent") {
 		t.Errorf("at %s", p.path)
 	}
@@ -95,7 +94,7 @@ func TestFillIn(t *testing.T) {
 		t.Errorf("sent twice: %s and %s", p.path, again.path)
 	}
 	changed := b.send(survey, with(good, "comment", "other"), chosenFile{"paper", "a b.txt", "the paper"})
-	if changed.want(http.StatusOK, "other"); changed.path == p.path {
+	if changed.want(200, "other"); changed.path == p.path {
 		t.Error("changed answers are no new submission")
 	}
 }
@@ -107,7 +106,7 @@ func TestUpdateQuestions(t *testing.T) {
 		t.Error("the question shows before it is asked")
 	}
 	p = b.send(survey, with(p.values(), "rating", "1", "mail", "no mail", "_update", "1"))
-	p.want(http.StatusOK)
+	p.want(200)
 	if hidden(p, "reason") || p.values().Get("mail") != "no mail" {
 		t.Errorf("after an update: hidden %t, values %v", hidden(p, "reason"), p.values())
 	}
@@ -140,18 +139,18 @@ func TestExpiredSession(t *testing.T) {
 		typed["days"] = []string{"Mon", "Tue"}
 		e.Clock.Advance(13 * time.Hour)
 		p := b.send(survey, typed, chosenFile{"paper", "a.txt", "x"})
-		p.want(http.StatusForbidden, "Sign in", "not signed in any more", "Files are not kept")
+		p.want(403, "Sign in", "not signed in any more", "Files are not kept")
 		p = b.send(survey, with(p.values(), "_username", tt.user, "_password", "wrong"))
-		p.want(http.StatusUnprocessableEntity, "There is a problem")
+		p.want(422, "There is a problem")
 		p = b.send(survey, with(p.values(), "_username", tt.user, "_password", tt.user+"-secret"))
 		got := p.values()
 		if !tt.kept {
-			if p.want(http.StatusOK); got.Get("comment") != "" {
+			if p.want(200); got.Get("comment") != "" {
 				t.Errorf("%s sees what alice has typed", tt.user)
 			}
 			continue
 		}
-		p.want(http.StatusOK, "Nothing was sent yet", "Choose the file again: a.txt was not stored.")
+		p.want(200, "Nothing was sent yet", "Choose the file again: a.txt was not stored.")
 		for _, name := range []string{"comment", "rating", "reason", "_key"} {
 			if want := strings.ReplaceAll(typed.Get(name), "\r", ""); got.Get(name) != want {
 				t.Errorf("%s was %q and is %q", name, want, got.Get(name))
@@ -163,7 +162,7 @@ func TestExpiredSession(t *testing.T) {
 		if n := e.count(t, "alice", 1, "survey"); n != 0 {
 			t.Fatal("the form was sent by itself")
 		}
-		b.send(survey, got).want(http.StatusOK, "Sent")
+		b.send(survey, got).want(200, "Sent")
 	}
 }
 
@@ -175,15 +174,15 @@ func TestExpiredSessionIsBounded(t *testing.T) {
 	text := strings.Repeat("x", 64<<10)
 	file := chosenFile{"paper", "a.txt", strings.Repeat("x", 20_000)}
 	p := b.send(survey, url.Values{"comment": {text}})
-	if p.want(http.StatusForbidden, "Sign in"); p.values().Get("comment") != text {
+	if p.want(403, "Sign in"); p.values().Get("comment") != text {
 		t.Errorf("%d bytes are left of %d", len(p.values().Get("comment")), len(text))
 	}
 	p = b.send(survey, url.Values{"comment": {"long work"}}, file)
-	if p.want(http.StatusForbidden, "Files are not kept"); p.values().Get("comment") != "long work" {
+	if p.want(403, "Files are not kept"); p.values().Get("comment") != "long work" {
 		t.Errorf("values %v", p.values())
 	}
 	many := url.Values{"days": make([]string, maxExpiredValues)}
-	b.send(survey, many).want(http.StatusForbidden)
+	b.send(survey, many).want(403)
 	many.Add("days", "")
 	file.content = strings.Repeat("x", 200_000)
 	for name, p := range map[string]*answer{
@@ -192,7 +191,7 @@ func TestExpiredSessionIsBounded(t *testing.T) {
 		"many values":      b.send(survey, many),
 		"file":             b.send(survey, url.Values{"comment": {"x"}}, file),
 	} {
-		if p.status != http.StatusRequestEntityTooLarge || !strings.Contains(p.text(), "Sign in in another tab") {
+		if p.status != 413 || !strings.Contains(p.text(), "Sign in in another tab") {
 			t.Errorf("%s: status %d: %s", name, p.status, p.text())
 		}
 	}
@@ -201,7 +200,7 @@ func TestExpiredSessionIsBounded(t *testing.T) {
 // What is not the form of a browser is told as such, and stores nothing.
 func TestUnreadableForm(t *testing.T) {
 	e, b := newAlice(t, wiki)
-	b.postForm(survey, with(b.get(survey).values(), "comment", "c")).want(http.StatusBadRequest, "The form can't be read")
+	b.postForm(survey, with(b.get(survey).values(), "comment", "c")).want(400, "The form can't be read")
 	if e.count(t, "alice", 1, "survey") != 0 {
 		t.Error("a form that can't be read is stored")
 	}
@@ -223,7 +222,7 @@ func TestPageOfSomebodyElse(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	typed := with(b.get(survey).values(), "comment", "by alice")
 	b.postForm("/login", credentials("bob", ""))
-	b.send(survey, typed).want(http.StatusConflict, "Nothing was sent")
+	b.send(survey, typed).want(409, "Nothing was sent")
 	if e.count(t, "bob", 1, "survey") != 0 {
 		t.Error("stored in the name of somebody else")
 	}
@@ -234,28 +233,28 @@ func TestOneSubmission(t *testing.T) {
 	const form = "/page/2/form/once"
 	first := b.get(form).values()
 	p := b.send(form, with(first, "text", "mine"))
-	p.want(http.StatusOK, "Sent", "mine")
+	p.want(200, "Sent", "mine")
 	own := p.submission()
 	if p := b.get(form); p.path != own {
 		t.Errorf("the form again: at %s, want %s", p.path, own)
 	}
-	b.get("/page/2").want(http.StatusOK, "You have filled in this form")
+	b.get("/page/2").want(200, "You have filled in this form")
 	p = b.send(form, with(first, "text", "second", "_key", "another"))
-	p.want(http.StatusUnprocessableEntity, "This form takes one submission from each person")
+	p.want(422, "This form takes one submission from each person")
 
 	const ballot = "/page/3/form/ballot"
 	p = b.get(ballot)
-	p.want(http.StatusOK, "This form is anonymous")
+	p.want(200, "This form is anonymous")
 	secondTab := with(p.values(), "vote", "no", "_key", "another")
 	p = b.send(ballot, with(p.values(), "vote", "yes"))
-	p.want(http.StatusOK, "Thank you", "without your name")
+	p.want(200, "Thank you", "without your name")
 	p = b.send(ballot, secondTab)
-	p.want(http.StatusUnprocessableEntity, "There is a problem", "This form takes one submission from each person")
+	p.want(422, "There is a problem", "This form takes one submission from each person")
 	if p.values().Get("vote") != "no" {
 		t.Errorf("what was chosen in a second tab is gone: %v", p.values())
 	}
-	b.get(ballot).want(http.StatusOK, "You have sent your answers")
-	b.get("/page/3").want(http.StatusOK, "You have sent your answers")
+	b.get(ballot).want(200, "You have sent your answers")
+	b.get("/page/3").want(200, "You have sent your answers")
 	if e.count(t, "alice", 3, "ballot") != 0 {
 		t.Error("an anonymous submission has a name")
 	}
@@ -270,26 +269,26 @@ func TestChangeAndDelete(t *testing.T) {
 	if p.link("Delete") != "" || p.link("Change") != path+"/change" {
 		t.Errorf("links of the sender: %q %q", p.link("Delete"), p.link("Change"))
 	}
-	alice.get(path+"/delete").want(http.StatusForbidden, "Only editors")
+	alice.get(path+"/delete").want(403, "Only editors")
 
 	// Two people change it: the second sees both versions.
 	mine, theirs := alice.get(path+"/change"), carol.get(path+"/change")
-	alice.send(path+"/change", with(mine.values(), "text", "alice's")).want(http.StatusOK, "The changes are saved", "alice's")
+	alice.send(path+"/change", with(mine.values(), "text", "alice's")).want(200, "The changes are saved", "alice's")
 	p = carol.send(path+"/change", with(theirs.values(), "text", "carol's"))
-	p.want(http.StatusConflict, "The submission or its form has changed", "alice's", "carol's")
-	carol.send(path+"/change", p.values()).want(http.StatusOK, "carol's")
+	p.want(409, "The submission or its form has changed", "alice's", "carol's")
+	carol.send(path+"/change", p.values()).want(200, "carol's")
 
 	p = carol.fill(path+"/change", "text", "")
-	p.want(http.StatusUnprocessableEntity, "“Text” is required")
+	p.want(422, "“Text” is required")
 
 	confirm := carol.get(path + "/delete")
 	alice.fill(path+"/change", "text", "late")
-	carol.postForm(path+"/delete", confirm.values()).want(http.StatusConflict, "It was not deleted", "late")
+	carol.postForm(path+"/delete", confirm.values()).want(409, "It was not deleted", "late")
 	p = carol.postForm(path+"/delete", carol.get(path+"/delete").values())
-	if p.want(http.StatusOK); !strings.HasPrefix(p.path, form+"/results") {
+	if p.want(200); !strings.HasPrefix(p.path, form+"/results") {
 		t.Errorf("after the delete: at %s", p.path)
 	}
-	alice.get(path).want(http.StatusNotFound)
+	alice.get(path).want(404)
 }
 
 // A change touches what was changed and nothing else: not the files, not values
@@ -304,9 +303,9 @@ func TestChangeKeepsTheRest(t *testing.T) {
 		t.Errorf("what is stored is not shown: %v", p.values())
 	}
 	p = b.send(path+"/change", with(p.values(), "comment", "new"))
-	p.want(http.StatusOK, "new", "a.txt", "3")
+	p.want(200, "new", "a.txt", "3")
 	p = b.fill(path+"/change", "_remove", "paper/a.txt")
-	if p.want(http.StatusOK); strings.Contains(p.text(), "a.txt") {
+	if p.want(200); strings.Contains(p.text(), "a.txt") {
 		t.Error("the file is still there")
 	}
 }
@@ -315,19 +314,19 @@ func TestRights(t *testing.T) {
 	e := newEnv(t, wiki)
 	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
 	p := carol.fill("/page/4/form/private", "text", "x")
-	p.want(http.StatusOK, "Sent")
+	p.want(200, "Sent")
 	for _, path := range []string{"/page/4", "/page/4/form/private", p.path, "/page/4/form/private/results", "/page/9", "/page/x", "/page/1/form/nope", survey + "/submission/99"} {
-		alice.get(path).want(http.StatusNotFound)
+		alice.get(path).want(404)
 	}
 	home := alice.get("/")
-	if home.want(http.StatusOK, "Survey", "Once"); strings.Contains(home.text(), "Private") {
+	if home.want(200, "Survey", "Once"); strings.Contains(home.text(), "Private") {
 		t.Error("the home page names a page that alice may not view")
 	}
 	if p := alice.get("/?q=sur"); strings.Contains(p.text(), "Once") || !strings.Contains(p.text(), "Survey") {
 		t.Errorf("search: %s", p.text())
 	}
 	alice.fill(survey, "comment", "c")
-	alice.get("/").want(http.StatusOK, "My latest submissions", "My submission: Survey")
+	alice.get("/").want(200, "My latest submissions", "My submission: Survey")
 }
 
 func TestPageWithText(t *testing.T) {
@@ -370,7 +369,7 @@ func TestForeignRequests(t *testing.T) {
 	}
 	b := e.signedIn(t, "alice")
 	for _, path := range []string{"/login", "/logout", survey, "/author"} {
-		b.postForm(path, nil, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site").want(http.StatusForbidden)
+		b.postForm(path, nil, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site").want(403)
 	}
 	if p := b.get("/"); p.path != "/" {
 		t.Error("signed out by another site")

@@ -40,7 +40,7 @@ func (e *env) expect(t testing.TB, status int, user, path string) *answer {
 // get is a page that must be there.
 func (e *env) get(t testing.TB, user, path string) *answer {
 	t.Helper()
-	return e.expect(t, http.StatusOK, user, path)
+	return e.expect(t, 200, user, path)
 }
 
 // list is the list of a form that the API sends.

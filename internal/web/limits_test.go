@@ -21,7 +21,7 @@ func TestFramedErrorLeadsNowhereElse(t *testing.T) {
 	e := newEnv(t, wiki)
 	for _, path := range []string{"/embed//evil.example/x", "/embed///evil.example", "/embed//evil.example/../x"} {
 		p := e.browser(t).get(path)
-		p.want(http.StatusNotFound)
+		p.want(404)
 		if strings.Contains(p.body, "evil.example") {
 			t.Errorf("%s: the page leads to another site:\n%s", path, p.body)
 		}
@@ -35,17 +35,17 @@ func TestRefusedResultsAreSmall(t *testing.T) {
 		path := feedbackResults + "?" + strings.Repeat(one, 8000/len(one))
 		a := e.ask(t, "alice", path)
 		links := strings.Count(a.body, "href=")
-		if a.status != http.StatusUnprocessableEntity || len(a.body) > 20_000 || links > 15 {
+		if a.status != 422 || len(a.body) > 20_000 || links > 15 {
 			t.Errorf("%s many times: status %d, %d bytes, %d links", one, a.status, len(a.body), links)
 		}
 	}
 	path := feedbackResults + "?q=" + strings.Repeat("a", 8<<10)
-	a := e.expect(t, http.StatusRequestURITooLong, "alice", path)
+	a := e.expect(t, 414, "alice", path)
 	if !strings.Contains(a.body, "longer than 8192 bytes") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 		t.Errorf("a query that is too long: %v\n%s", a.header, a.body)
 	}
 	for _, format := range []string{".csv", ".xlsx", ".ndjson"} {
-		e.expect(t, http.StatusRequestURITooLong, "alice", feedbackResults+format+"?filter[name]="+strings.Repeat("a", 8<<10))
+		e.expect(t, 414, "alice", feedbackResults+format+"?filter[name]="+strings.Repeat("a", 8<<10))
 	}
 }
 
@@ -61,11 +61,11 @@ func TestRefusedResultsTakeASlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	queries := map[string]int{
-		"": http.StatusOK, "?limit=x": http.StatusUnprocessableEntity, "?sort=nope": http.StatusUnprocessableEntity,
-		"?_field=&_value=": http.StatusSeeOther, "?q=" + strings.Repeat("a", 8<<10): http.StatusRequestURITooLong,
+		"": 200, "?limit=x": 422, "?sort=nope": 422,
+		"?_field=&_value=": 303, "?q=" + strings.Repeat("a", 8<<10): 414,
 	}
 	for query := range queries {
-		e.expect(t, http.StatusTooManyRequests, "alice", feedbackResults+query)
+		e.expect(t, 429, "alice", feedbackResults+query)
 	}
 	c.End()
 	for query, status := range queries {
@@ -85,10 +85,10 @@ func TestSortLinksAreBounded(t *testing.T) {
 	}
 	page.WriteString("```\n")
 	_, b := newAlice(t, map[string]string{"1-wide.md": page.String()})
-	b.fill("/page/1/form/wide", "c1", "x").want(http.StatusOK)
+	b.fill("/page/1/form/wide", "c1", "x").want(200)
 	query := url.Values{"filter[c0][not-equals]": {strings.Repeat("x", 4000)}}
 	p := b.get("/page/1/form/wide/results?" + query.Encode())
-	p.want(http.StatusOK, "C")
+	p.want(200, "C")
 	if len(p.body) > 2<<20 {
 		t.Errorf("the page has %d bytes", len(p.body))
 	}
@@ -123,7 +123,7 @@ func TestPageHasRoomForSomeForms(t *testing.T) {
 	}
 	e := newEnv(t, map[string]string{"1-large.md": page})
 	p := e.signedIn(t, "alice").get("/page/1")
-	p.want(http.StatusOK, "Fill in this form")
+	p.want(200, "Fill in this form")
 	if forms := strings.Count(p.body, "data-send"); forms == 0 || forms > 6 {
 		t.Errorf("the page shows %d forms", forms)
 	}
@@ -143,7 +143,7 @@ func TestFormWithoutRoomTakesNone(t *testing.T) {
 	page += "```\n```yaml form\nform: small\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n"
 	e := newEnv(t, map[string]string{"1-large.md": page})
 	p := e.signedIn(t, "alice").get("/page/1")
-	p.want(http.StatusOK, "Fill in this form", "Text")
+	p.want(200, "Fill in this form", "Text")
 	if n := strings.Count(p.body, "data-send"); n != 1 {
 		t.Errorf("the page shows %d forms", n)
 	}
@@ -192,17 +192,17 @@ func TestLargePagesTakeASlot(t *testing.T) {
 		"a form that is refused": func() *answer { return b.send("/page/2/form/survey", with(long, "mail", "none")) },
 	}
 	for what, get := range large {
-		if p := get(); p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" {
+		if p := get(); p.status != 429 || p.header.Get("Retry-After") == "" {
 			t.Errorf("%s: status %d, want 429 with Retry-After", what, p.status)
 		}
 	}
-	b.get("/page/2/form/survey").want(http.StatusOK)
-	b.get("/page/2").want(http.StatusOK)
-	b.get(sent + "/delete").want(http.StatusOK) // it shows a part of each answer
-	e.signedIn(t, "bob").get("/page/1/form/large").want(http.StatusOK)
+	b.get("/page/2/form/survey").want(200)
+	b.get("/page/2").want(200)
+	b.get(sent + "/delete").want(200) // it shows a part of each answer
+	e.signedIn(t, "bob").get("/page/1/form/large").want(200)
 	release()
 	for what, get := range large {
-		if p := get(); p.status == http.StatusTooManyRequests || len(p.body) <= request.LargeBody {
+		if p := get(); p.status == 429 || len(p.body) <= request.LargeBody {
 			t.Errorf("%s: status %d, %d bytes", what, p.status, len(p.body))
 		}
 	}
@@ -224,7 +224,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	done := make(chan *answer)
 	go func() { done <- b.get("/page/1/form/large") }()
 	testkit.Eventually(t, "the page waits", func() bool { return e.site.Backend.Slots().LargeBodies == 1 })
-	b.get("/page/2/form/survey").want(http.StatusOK)
+	b.get("/page/2/form/survey").want(200)
 	select {
 	case p := <-done:
 		t.Errorf("status %d although others are rendered", p.status)
@@ -240,7 +240,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	for range cap(e.site.turns) {
 		<-e.site.turns
 	}
-	(<-done).want(http.StatusOK)
+	(<-done).want(200)
 	if n := len(e.site.turns); n != 0 {
 		t.Errorf("%d turns are not ended", n)
 	}
@@ -250,11 +250,11 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 func TestPageThatIsTooLarge(t *testing.T) {
 	e, b := newAlice(t, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 700) + "```\n"})
 	p := b.get("/page/1/form/huge")
-	p.want(http.StatusInternalServerError, "too large")
+	p.want(500, "too large")
 	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 || len(e.site.turns) != 0 {
 		t.Errorf("%d bytes, %d slots, %d turns", len(p.body), e.site.Backend.Slots().LargeBodies, len(e.site.turns))
 	}
-	b.get("/page/1").want(http.StatusOK, "Fill in this form")
+	b.get("/page/1").want(200, "Fill in this form")
 }
 
 // A table has a limited number of values, of which each has an element of its own. Half of
@@ -292,7 +292,7 @@ func TestHomeShowsSomeForms(t *testing.T) {
 	}
 	e := newEnv(t, map[string]string{"1-many.md": page})
 	p := e.signedIn(t, "alice").get("/")
-	p.want(http.StatusOK, "3 more on the page")
+	p.want(200, "3 more on the page")
 	if n := strings.Count(p.text(), "Fill in “"); n != maxHomeForms {
 		t.Errorf("the list has %d forms", n)
 	}

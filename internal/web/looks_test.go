@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -16,7 +15,7 @@ func TestHomeResults(t *testing.T) {
 		"carol": {"Results of “Survey”", "Results of “Once”", "Results of “Ballot”"},
 	} {
 		page := e.get(t, user, "/")
-		page.want(http.StatusOK, want[:]...)
+		page.want(200, want[:]...)
 		if text := page.text(); want[2] == "" && strings.Contains(text, "of “Ballot”") {
 			t.Errorf("%s can see no results of the ballot:\n%s", user, text)
 		}
@@ -79,7 +78,7 @@ func TestTitlesNameThePage(t *testing.T) {
 // A question has the direction of its label as a whole, its choices too.
 func TestDirectionOfQuestions(t *testing.T) {
 	p := newEnv(t, wiki).signedIn(t, "alice").get(survey)
-	p.want(http.StatusOK)
+	p.want(200)
 	p.wantHTML(
 		`<div class="field" dir="auto" data-field="comment">`+"\n"+`<label for="f0-0" class="required">Comment</label>`,
 		`<fieldset class="field" dir="auto" data-field="kind">`+"\n"+`<legend>Kind</legend>`,

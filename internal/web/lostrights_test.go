@@ -44,7 +44,7 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 			}
 			b.request(http.MethodPost, path, contentType, &lateBody{strings.NewReader(body), func() {
 				e.Write(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
-			}}).want(http.StatusNotFound)
+			}}).want(404)
 			if n := e.count(t, "carol", 2, "once"); n != stored {
 				t.Errorf("%d submissions, before %d", n, stored)
 			}
@@ -69,7 +69,7 @@ func TestSignOutEndsASendInFlight(t *testing.T) {
 			body, contentType := multipartForm(t, with(b.get(form).values(), "text", "late"))
 			late := &lateBody{strings.NewReader(body), func() { leave(e, b) }}
 			p := b.request(http.MethodPost, form, contentType, late)
-			if p.want(http.StatusForbidden, "not signed in any more"); strings.Contains(p.body, "Basic") {
+			if p.want(403, "not signed in any more"); strings.Contains(p.body, "Basic") {
 				t.Errorf("the page names the API's way to sign in: %s", p.body)
 			}
 			if n := e.count(t, "carol", 2, "once"); n != 0 {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -21,7 +20,7 @@ func TestAudience(t *testing.T) {
 	} {
 		e := newEnv(t, page1(tt.front, tt.form))
 		for _, path := range []string{"/page/1", "/page/1/form/f"} {
-			e.get(t, "alice", path).want(http.StatusOK, tt.want)
+			e.get(t, "alice", path).want(200, tt.want)
 		}
 	}
 }
@@ -36,7 +35,7 @@ func TestFormsOpenAndClose(t *testing.T) {
 		t.Helper()
 		for _, path := range []string{form, "/page/1"} {
 			p := b.get(path)
-			p.want(http.StatusOK, reason)
+			p.want(200, reason)
 			p.wantNoHTML("The question", "Fill in this form", "data-draft")
 		}
 	}
@@ -50,30 +49,30 @@ func TestFormsOpenAndClose(t *testing.T) {
 	closed("This form is not open yet: it opens on 2025-11-16 (UTC).")
 	at(24)
 	open := b.get(form)
-	open.want(http.StatusOK, "Open until the end of 2025-11-17 (UTC).", "The question")
-	b.get("/page/1").want(http.StatusOK, "Open until the end of 2025-11-17 (UTC).", "The question")
+	open.want(200, "Open until the end of 2025-11-17 (UTC).", "The question")
+	b.get("/page/1").want(200, "Open until the end of 2025-11-17 (UTC).", "The question")
 	own := strings.TrimSuffix(b.send(form, with(open.values(), "a", "early")).path, "?sent")
 	change := b.get(own + "/change").values()
 
 	at(72)
 	closed("This form has closed: it took submissions until the end of 2025-11-17 (UTC).")
 	refused := b.send(form, with(open.values(), "a", "too late"))
-	refused.want(http.StatusUnprocessableEntity, "There is a problem", "This form has closed")
+	refused.want(422, "There is a problem", "This form has closed")
 	if got := refused.values().Get("a"); got != "too late" {
 		t.Errorf("what was typed is %q", got)
 	}
 	if p := b.get(own); p.link("Change") != "" {
 		t.Error("a closed form offers a change")
 	}
-	b.get(own+"/change").want(http.StatusForbidden, "This form has closed")
+	b.get(own+"/change").want(403, "This form has closed")
 	refused = b.send(own+"/change", with(change, "a", "changed"))
-	refused.want(http.StatusUnprocessableEntity, "This form has closed")
+	refused.want(422, "This form has closed")
 	if got := refused.values().Get("a"); got != "changed" {
 		t.Errorf("what was typed is %q", got)
 	}
 	carol := e.signedIn(t, "carol")
 	carol.get(form).wantNoHTML("The question")
-	carol.fill(own+"/change", "a", "mended").want(http.StatusOK, "mended")
+	carol.fill(own+"/change", "a", "mended").want(200, "mended")
 }
 
 // Editors of a page see what is wrong with it, also while an earlier definition is in
@@ -84,17 +83,17 @@ func TestEditorsSeeBrokenEdits(t *testing.T) {
 	e.Write(t, "1.md", page1("edit: [carol]\n", bad)["1.md"])
 	for _, path := range []string{"/page/1", "/page/1/form/f"} {
 		p := e.get(t, "carol", path)
-		p.want(http.StatusOK, "This page has mistakes", "Line 8: ", "textfeld", "(did you mean", "The question")
+		p.want(200, "This page has mistakes", "Line 8: ", "textfeld", "(did you mean", "The question")
 		if strings.Index(p.text(), "Line 8") > strings.Index(p.text(), "The question") {
 			t.Errorf("%s: the mistakes are below the form", path)
 		}
 		p = e.get(t, "alice", path)
-		p.want(http.StatusOK, "The question")
+		p.want(200, "The question")
 		p.wantNoHTML("mistakes", "textfeld")
 	}
 	e.Write(t, "1.md", page1("edit: [carol]\nlang: klingonisch\n", good)["1.md"]) // a warning
 	p := e.get(t, "carol", "/page/1")
-	p.want(http.StatusOK, "This page has warnings", "Line 4, warning: ", "klingonisch")
+	p.want(200, "This page has warnings", "Line 4, warning: ", "klingonisch")
 	p.wantNoHTML("mistakes")
 	e.get(t, "alice", "/page/1").wantNoHTML("klingonisch")
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -77,37 +76,37 @@ fields:
 		}
 	}
 	p := b.fill(form, "price", "1,000", "name", "n")
-	p.want(http.StatusUnprocessableEntity, refusal)
+	p.want(422, refusal)
 	if got := p.values(); got.Get("price") != "1,000" || got.Get("rate") != "2.125" {
 		t.Errorf("shown again: %v", got)
 	}
 	p = b.send(form, with(p.values(), "_update", "1"))
 	p = b.send(form, p.values())
-	p.want(http.StatusUnprocessableEntity, refusal) // "Update questions" does not count as filling it in
-	b.send(form, with(p.values(), "price", "1.0000", "code", "1.000")).want(http.StatusOK)
+	p.want(422, refusal) // "Update questions" does not count as filling it in
+	b.send(form, with(p.values(), "price", "1.0000", "code", "1.000")).want(200)
 	stored("1.0000", "2.125", "1.000")
 
 	// The address fills in one of them. The form is refused for another reason, and the
 	// session ends.
 	filled := b.get(form + "?price=1.000")
 	p = b.send(filled.action(), filled.values())
-	p.want(http.StatusUnprocessableEntity, "“Name” is required")
+	p.want(422, "“Name” is required")
 	p.wantNoHTML("can mean either")
-	b.send(p.action(), with(p.values(), "name", "n", "price", "2.000")).want(http.StatusUnprocessableEntity, "2.000 can mean either")
-	b.send(form, with(p.values(), "name", "n")).want(http.StatusUnprocessableEntity, "1.000 can mean either")
+	b.send(p.action(), with(p.values(), "name", "n", "price", "2.000")).want(422, "2.000 can mean either")
+	b.send(form, with(p.values(), "name", "n")).want(422, "1.000 can mean either")
 	e.Clock.Advance(13 * time.Hour)
 	p = b.send(p.action(), with(p.values(), "name", "n"))
 	p = b.send(p.action(), p.signedInAgain())
 	p = b.send(p.action(), p.values())
-	p.want(http.StatusOK, "This is what was sent")
+	p.want(200, "This is what was sent")
 	stored("1.000", "2.125", "")
 
 	change := p.submission() + "/change"
-	b.fill(change, "name", "m").want(http.StatusOK)
+	b.fill(change, "name", "m").want(200)
 	stored("1.000", "2.125", "")
 	p = b.fill(change, "rate", "1.000")
-	p.want(http.StatusUnprocessableEntity, "“Rate” must be written as 1000 or as 1.0000")
-	b.send(change, with(p.values(), "rate", "1'000,5")).want(http.StatusOK)
+	p.want(422, "“Rate” must be written as 1000 or as 1.0000")
+	b.send(change, with(p.values(), "rate", "1'000,5")).want(200)
 	stored("1.000", "1000.5", "")
 }
 
@@ -119,7 +118,7 @@ func TestNumbersOfFilters(t *testing.T) {
 	}
 	for typed, want := range map[string]string{"1000,50": "1000.50", " 1.234,5 ": "1234.5", "1 000": "1000", "-5": "-5"} {
 		p := add(typed)
-		if got, _ := url.QueryUnescape(p.header.Get("Location")); p.status != http.StatusSeeOther || got != feedbackResults+"?filter[score][greater-than]="+want {
+		if got, _ := url.QueryUnescape(p.header.Get("Location")); p.status != 303 || got != feedbackResults+"?filter[score][greater-than]="+want {
 			t.Errorf("%q: %d, %s", typed, p.status, got)
 		}
 	}
@@ -128,8 +127,8 @@ func TestNumbersOfFilters(t *testing.T) {
 		"many":  "The value to filter by must be a number such as 12 or -3.5", "": "The value to filter by must be a number",
 	} {
 		p := add(typed)
-		p.want(http.StatusUnprocessableEntity, want)
+		p.want(422, want)
 		p.wantHTML(`<a href="#filter-value">`, `name="_value" value="`+typed+`"`)
 	}
-	e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?_field=score&_rule=score&_operator=equals&_value=many")
+	e.expect(t, 422, "alice", feedbackResults+"?_field=score&_rule=score&_operator=equals&_value=many")
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,13 +43,13 @@ func TestPageIsOneVersion(t *testing.T) {
 	b := e.signedIn(t, "alice")
 	source.looks.Store(0)
 	source.edit = func() { e.Write(t, "1.md", text("first")) }
-	b.get("/page/1").want(http.StatusOK, "Label of first", "Label of second", "Label of third")
+	b.get("/page/1").want(200, "Label of first", "Label of second", "Label of third")
 	if n := source.looks.Load(); n != 1 {
 		t.Errorf("the page was looked up %d times", n)
 	}
 	source.edit = nil
 	p := b.get("/page/1")
-	if p.want(http.StatusOK, "Label of first"); strings.Contains(p.body, "Label of second") {
+	if p.want(200, "Label of first"); strings.Contains(p.body, "Label of second") {
 		t.Error("a form that has left the page is shown")
 	}
 }
@@ -73,7 +72,7 @@ func TestSubmissionIsReadOnce(t *testing.T) {
 		want int64
 	}{{path, 1}, {path + "/change", 1}, {form, 1}, {"/page/2", 0}} { // the form leads to its submission
 		reads.Store(0)
-		b.get(tt.path).want(http.StatusOK)
+		b.get(tt.path).want(200)
 		if n := reads.Load(); n != tt.want {
 			t.Errorf("%s reads the submission %d times, want %d", tt.path, n, tt.want)
 		}

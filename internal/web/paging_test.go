@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	stdhtml "html"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -114,7 +113,7 @@ func TestWayBackToResults(t *testing.T) {
 	page := b.get(second.link("3"))
 	check := func(what, link, wantText string) {
 		t.Helper()
-		if page.want(http.StatusOK, wantText); page.link(link) != back {
+		if page.want(200, wantText); page.link(link) != back {
 			t.Errorf("%s: %s leads to %q, want %q", what, link, page.link(link), back)
 		}
 	}
@@ -134,17 +133,17 @@ func TestWayBackToResults(t *testing.T) {
 	page = b.get(page.link("Delete"))
 	check("to delete it", "Results", "Delete submission 5")
 	page = b.postForm(page.action(), page.values())
-	page.want(http.StatusOK, "Submission 5 was deleted.")
+	page.want(200, "Submission 5 was deleted.")
 	if got := rowIDs(page); !slices.Equal(got, []string{"3", "1"}) {
 		t.Errorf("rows after the delete: %v", got)
 	}
 	// What is no list leads back to all results.
 	for _, query := range []string{"?sort=", "?filter[x", "?q=" + strings.Repeat("x", maxRowQuery)} {
-		if page := b.get("/page/1/form/feedback/submission/3" + query); page.status != http.StatusOK || page.link("Results") != feedbackResults {
+		if page := b.get("/page/1/form/feedback/submission/3" + query); page.status != 200 || page.link("Results") != feedbackResults {
 			t.Errorf("%.20s: %d, Results leads to %s", query, page.status, page.link("Results"))
 		}
 	}
-	e.get(t, "alice", "/page/1/form/feedback/submission/3?filter[nowhere]=1").want(http.StatusOK, "Submission 3")
+	e.get(t, "alice", "/page/1/form/feedback/submission/3?filter[nowhere]=1").want(200, "Submission 3")
 }
 
 // action is where the form of the page is sent.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		}
 	}
 	values := b.get(leavePath).values()
-	b.send(leavePath, values).want(http.StatusOK)
+	b.send(leavePath, values).want(200)
 	if got := e.stored(t, "f"); got["days"] != "5" || got["with"] != "pay;desk" || got["state"] != "open" || got["first"] != "2025-11-15" {
 		t.Errorf("stored %q", got)
 	}
@@ -59,7 +58,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	if got := again.values(); got.Get("days") != "" || got.Get("with") != "" || hidden(again, "after") != true {
 		t.Errorf("shown again: %q", got)
 	}
-	b.send(leavePath, cleared).want(http.StatusOK)
+	b.send(leavePath, cleared).want(200)
 	got := e.stored(t, "f")
 	if got["days"] != "" || got["with"] != "" || got["kind"] != "" || got["first"] != "" {
 		t.Errorf("emptied, and stored %q", got)
@@ -101,20 +100,20 @@ func TestEditorsFields(t *testing.T) {
 		}
 	}
 	sent := b.fill(leavePath, "name", "Al")
-	sent.want(http.StatusOK, "State", "open")
+	sent.want(200, "State", "open")
 	if strings.Contains(sent.text(), "Reason") {
 		t.Error("an editors' question without an answer is shown to others")
 	}
 	own := sent.submission()
 	refused := b.fill(leavePath, "state", "granted")
-	refused.want(http.StatusUnprocessableEntity, "“State” is set by editors of this page only")
+	refused.want(422, "“State” is set by editors of this page only")
 
-	carol.fill(own+"/change", "state", "granted", "reason", "why not").want(http.StatusOK, "granted")
+	carol.fill(own+"/change", "state", "granted", "reason", "why not").want(200, "granted")
 	p := b.get(own + "/change")
 	if got := fieldIDs(p); !slices.Equal(got, others) || !hidden(p, "while") || hidden(p, "after") {
 		t.Errorf("others change %q", got)
 	}
-	b.send(own+"/change", with(p.values(), "name", "Bo")).want(http.StatusOK, "Bo", "granted", "why not")
+	b.send(own+"/change", with(p.values(), "name", "Bo")).want(200, "Bo", "granted", "why not")
 }
 
 // An address fills in what the reader may set, and sends nothing.
@@ -126,7 +125,7 @@ func TestPrefilledAddress(t *testing.T) {
 	}.Encode()
 	check := func(p *answer, state string) {
 		t.Helper()
-		p.want(http.StatusOK)
+		p.want(200)
 		got := p.values()
 		for id, want := range map[string][]string{
 			"name": {"Zoë <b>"}, "days": {"7.5"}, "first": {"2025-11-15"}, "last": {"2026-01-31"}, "kind": {"unpaid"}, "with": {"car", "desk"},
@@ -163,10 +162,10 @@ func TestBoundsAreTold(t *testing.T) {
 		"  - {id: low, type: textfield, validate: numeric, min: 0.5}\n  - {id: high, type: textfield, validate: numeric, max: -1}\n"+
 		"  - {id: past, type: date, max: today}\n"))
 	p := e.get(t, "alice", leavePath)
-	p.want(http.StatusOK, "At most 20 characters.", "From 1 to 30.", "Not before 2025-11-15.", "Not before “First day”.", "At least 0.5.", "At most -1.", "Not after 2025-11-15.")
+	p.want(200, "At most 20 characters.", "From 1 to 30.", "Not before 2025-11-15.", "Not before “First day”.", "At least 0.5.", "At most -1.", "Not after 2025-11-15.")
 	p.wantHTML(`name="first" value="2025-11-15" dir="auto" min="2025-11-15"`, `max="2025-11-15"`, `inputmode="decimal"`)
 	b := e.signedIn(t, "alice")
 	refused := b.fill(leavePath, "days", "31", "name", strings.Repeat("é", 21), "last", "2025-11-14")
-	refused.want(http.StatusUnprocessableEntity,
+	refused.want(422,
 		"“Days” must be at most 30", "“Name” must have at most 20 characters", "“Last day” must not be before First day (2025-11-15)")
 }

@@ -57,26 +57,26 @@ func TestProxySignsPeopleIn(t *testing.T) {
 	e := newProxiedEnv(t, "")
 	alice := e.proxied(t, plainHTTP, "alice")
 	p := alice.get("/")
-	p.want(http.StatusOK, "Survey")
+	p.want(200, "Survey")
 	p.wantHTML("<bdi>alice</bdi>")
 	p.wantNoHTML("Sign out", "logout", "/login")
-	alice.get("/page/4").want(http.StatusNotFound)
+	alice.get("/page/4").want(404)
 	p = alice.fill(survey, "comment", "by a proxy")
-	if p.status != http.StatusSeeOther || p.header["Set-Cookie"] != nil {
+	if p.status != 303 || p.header["Set-Cookie"] != nil {
 		t.Errorf("send: %d, cookies %q", p.status, p.header["Set-Cookie"])
 	}
 	if sub := e.latest(t, "alice", 1, "survey"); sub.Username != "alice" {
 		t.Errorf("sent by %q", sub.Username)
 	}
 	for _, path := range []string{"/login", "/logout", "/embed/login", "/embed/logout"} {
-		alice.get(path).want(http.StatusNotFound)
-		alice.postForm(path, credentials("alice", "")).want(http.StatusNotFound)
+		alice.get(path).want(404)
+		alice.postForm(path, credentials("alice", "")).want(404)
 	}
 
 	// The proxy's groups are those of the page.
 	e.Write(t, "4-private.md", strings.Replace(wiki["4-private.md"], "[carol]", `["@hr"]`, 1))
-	alice.get("/page/4").want(http.StatusNotFound)
-	e.proxied(t, plainHTTP, "dora", "staff", "hr").get("/page/4").want(http.StatusOK)
+	alice.get("/page/4").want(404)
+	e.proxied(t, plainHTTP, "dora", "staff", "hr").get("/page/4").want(200)
 }
 
 func TestWhomTheProxyDoesNotName(t *testing.T) {
@@ -95,7 +95,7 @@ func TestWhomTheProxyDoesNotName(t *testing.T) {
 				b.get("/"), b.get("/page/1"), b.get(survey), b.get("/author"), b.get(survey + "/results.csv"), b.get("/embed" + survey),
 				b.send(survey, url.Values{"comment": {"x"}}), b.send(survey, url.Values{nameControl: {"alice"}, passwordControl: {"alice-secret"}}),
 			} {
-				p.want(http.StatusUnauthorized, "You are not signed in")
+				p.want(401, "You are not signed in")
 				p.wantNoHTML("Sign out", "<input", "Basic")
 				if p.header.Get("Location") != "" || p.header.Get("WWW-Authenticate") != "" || p.header.Get("Cache-Control") != "no-store" {
 					t.Errorf("%s: header %v", p.path, p.header)
@@ -126,10 +126,10 @@ func TestFramesBehindAProxy(t *testing.T) {
 		e := newProxiedEnv(t, "")
 		b := e.proxied(t, at, "alice")
 		p := b.get("/embed" + survey)
-		p.want(http.StatusOK, "Comment")
+		p.want(200, "Comment")
 		p.wantNoHTML("logout", "Sign out")
 		p = b.send("/embed"+survey, with(p.values(), "comment", "framed"))
-		if p.status != http.StatusSeeOther || p.header["Set-Cookie"] != nil || !strings.HasPrefix(p.header.Get("Location"), "/embed/") {
+		if p.status != 303 || p.header["Set-Cookie"] != nil || !strings.HasPrefix(p.header.Get("Location"), "/embed/") {
 			t.Errorf("%s: %d, %v", at, p.status, p.header)
 		}
 	}
@@ -146,7 +146,7 @@ func TestProxyNamesNobodyInTheLogOfAnAnonymousForm(t *testing.T) {
 		for _, path := range []string{"/page/3", "/embed.js", "/login", below + "/pages/3", "/nothing", "/Page/3", form + "/results"} {
 			b.get(path)
 		}
-		if p := b.send(form, with(values, "vote", "yes")); p.status != http.StatusSeeOther {
+		if p := b.send(form, with(values, "vote", "yes")); p.status != 303 {
 			t.Errorf("%s: %d %s", form, p.status, p.text())
 		}
 		b.request(http.MethodPut, form, "", nil)
@@ -159,7 +159,7 @@ func TestProxyNamesNobodyInTheLogOfAnAnonymousForm(t *testing.T) {
 	}
 	w := &noted{ResponseRecorder: httptest.NewRecorder()}
 	e.site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-	if w.Code != http.StatusUnauthorized || w.anonymous || w.user != "" { // as with any failed login: the address, and no name
+	if w.Code != 401 || w.anonymous || w.user != "" { // as with any failed login: the address, and no name
 		t.Errorf("nobody: %d, %v, %q", w.Code, w.anonymous, w.user)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	stdhtml "html"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -89,7 +88,7 @@ func (a *answer) mine() (items [][2]string) {
 
 func TestResultsTable(t *testing.T) {
 	e := newFeedback(t, "")
-	a := e.expect(t, http.StatusOK, "alice", feedbackResults)
+	a := e.expect(t, 200, "alice", feedbackResults)
 	if got := a.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control %q, want no-store", got)
 	}
@@ -173,9 +172,9 @@ func TestResultsRefuseBadParameters(t *testing.T) {
 		"_field=score&_operator=less-than": `<a href="#filter-value">The value to filter by must be a number`,
 		"_field=score&_operator=near":      "has an unknown operator",
 	} {
-		e.expect(t, http.StatusUnprocessableEntity, "alice", feedbackResults+"?"+query).wantHTML(want, "<title>Error: ", "There is a problem")
+		e.expect(t, 422, "alice", feedbackResults+"?"+query).wantHTML(want, "<title>Error: ", "There is a problem")
 	}
-	page := e.expect(t, http.StatusUnprocessableEntity, "alice",
+	page := e.expect(t, 422, "alice",
 		feedbackResults+"?q=two+words&filter[name][contains]=A&_field=score&_operator=greater-than&_value=%22abc")
 	page.wantHTML(
 		`name="q" value="two words"`, `<option value="score" selected>`, `<option value="greater-than" selected>`, `value="&#34;abc"`,
@@ -200,7 +199,7 @@ func TestFilterForm(t *testing.T) {
 		if strings.Contains(sent, "after") {
 			want = feedbackResults + "?order=asc" // filters begin with the first page
 		}
-		if got := a.header.Get("Location"); a.status != http.StatusSeeOther || got != want {
+		if got := a.header.Get("Location"); a.status != 303 || got != want {
 			t.Errorf("%s: status %d, to %q, want %q", sent, a.status, got, want)
 		}
 	}
@@ -231,8 +230,8 @@ func TestResultsRights(t *testing.T) {
 		t.Errorf("bob sees rows of alice:\n%s", page.body)
 	}
 	for _, path := range []string{"", ".csv", ".xlsx", ".ndjson"} {
-		e.expect(t, http.StatusNotFound, "dave", feedbackResults+path)
-		if a := e.ask(t, "", feedbackResults+path); a.status != http.StatusSeeOther {
+		e.expect(t, 404, "dave", feedbackResults+path)
+		if a := e.ask(t, "", feedbackResults+path); a.status != 303 {
 			t.Errorf("%s without a session: status %d, want 303", path, a.status)
 		}
 	}
@@ -275,7 +274,7 @@ func TestResultsShowChanges(t *testing.T) {
 	delete(e.users, "carol") // the session has ended
 	b := e.signedIn(t, "carol")
 	change := b.get("/page/1/form/feedback/submission/2/change")
-	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(http.StatusOK, "Sent by bob on 15 Nov 2025, 12:03 UTC Changed by carol on 16 Nov 2025, 14:03 UTC")
+	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(200, "Sent by bob on 15 Nov 2025, 12:03 UTC Changed by carol on 16 Nov 2025, 14:03 UTC")
 	for _, query := range []string{"", "?sort=name", "?filter[_changed]=2025-11-16"} {
 		page := e.get(t, "carol", feedbackResults+query)
 		for i, row := range page.tableRows("results") {
@@ -386,7 +385,7 @@ func TestResultsExport(t *testing.T) {
 			t.Fatalf("%s: %d links to exports, want 3", query, len(links))
 		}
 		for _, link := range links {
-			a := e.expect(t, http.StatusOK, "alice", stdhtml.UnescapeString(link[1]))
+			a := e.expect(t, 200, "alice", stdhtml.UnescapeString(link[1]))
 			format := strings.ToLower(link[2])
 			plain := e.get(t, "alice", stdhtml.UnescapeString(link[1])+"&labels=false").body
 			if want := e.list(t, "alice", "feedback", list+"&bom=true&format="+format); plain != want {
@@ -403,7 +402,7 @@ func TestResultsExport(t *testing.T) {
 	if rows, err := csv.NewReader(strings.NewReader(text)).ReadAll(); err != nil || len(rows) != 5 {
 		t.Errorf("%d rows, %v, want 4 and a header:\n%s", len(rows), err, text)
 	}
-	e.expect(t, http.StatusBadRequest, "alice", feedbackResults+".csv?filter[nope]=1")
+	e.expect(t, 400, "alice", feedbackResults+".csv?filter[nope]=1")
 }
 
 // TestResultsExportForPeople has words in the header, and times of the server's zone.
@@ -416,7 +415,7 @@ func TestResultsExportForPeople(t *testing.T) {
 	e.Clock.Set(time.Date(2026, 7, 1, 22, 30, 0, 0, time.UTC))
 	b := e.signedIn(t, "alice")
 	change := b.get("/page/1/form/feedback/submission/2/change")
-	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(http.StatusOK)
+	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(200)
 	want := "\ufeffNumber,Time,Sent by,Changed,Name,State,Score,Topics\r\n" +
 		"1,2025-11-15 13:03:05,alice,,Ann,New,9,Food;Room\r\n2,2025-11-15 13:03:05,bob,2026-07-02 00:30:00,Benjamin,Done,10,\r\n"
 	export := b.get(feedbackResults + ".csv")

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -68,7 +67,7 @@ func TestSetWithOnePress(t *testing.T) {
 	other := b.get(path)
 	action, values := page.pressed("Granted")
 	after := b.send(action, values)
-	after.want(http.StatusOK, "The changes are saved.")
+	after.want(200, "The changes are saved.")
 	if after.path != path+"?saved&q=ann" {
 		t.Errorf("after it one is at %s", after.path)
 	}
@@ -77,15 +76,15 @@ func TestSetWithOnePress(t *testing.T) {
 		t.Errorf("stored: %v", got)
 	}
 	// Somebody who has not seen that change is told.
-	b.send(other.pressed("Refused")).want(http.StatusConflict, "has changed since you opened it", "Granted", "Refused")
+	b.send(other.pressed("Refused")).want(409, "has changed since you opened it", "Granted", "Refused")
 	if got := e.stored(t, "feedback"); got["state"] != "Granted" {
 		t.Errorf("stored after the conflict: %v", got)
 	}
 	// Whoever is no editor sees what is answered, and no buttons.
 	mine := e.get(t, "alice", path)
-	mine.want(http.StatusOK, "State", "Granted")
+	mine.want(200, "State", "Granted")
 	mine.wantNoHTML("aria-pressed", "Level", "Tags")
-	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(http.StatusConflict) // the page was made for carol
+	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(409) // the page was made for carol
 }
 
 // TestSetNeedsFewOptions has buttons for a few options only.

@@ -24,7 +24,7 @@ func TestSignInAndOut(t *testing.T) {
 	b := e.browser(t)
 
 	p := b.get(survey + "?x=1")
-	p.want(http.StatusOK, "Sign in")
+	p.want(200, "Sign in")
 	if p.path != "/login?next="+url.QueryEscape(survey+"?x=1") {
 		t.Errorf("without a session: at %s", p.path)
 	}
@@ -42,10 +42,10 @@ func TestSignInAndOut(t *testing.T) {
 		}
 	}
 	p = b.postForm("/login", credentials("alice", survey+"?x=1"))
-	if p.want(http.StatusOK); p.path != survey+"?x=1" {
+	if p.want(200); p.path != survey+"?x=1" {
 		t.Errorf("after the sign-in: at %s", p.path)
 	}
-	if p := b.get("/logout"); p.status != http.StatusMethodNotAllowed || p.header.Get("Allow") != "POST" {
+	if p := b.get("/logout"); p.status != 405 || p.header.Get("Allow") != "POST" {
 		t.Errorf("GET /logout: %d", p.status)
 	}
 	if p := b.postForm("/logout", nil); p.path != "/login" {
@@ -147,15 +147,15 @@ func TestSignInWithWiki(t *testing.T) {
 	})
 	b := e.browserAt(t, "https://forms.example")
 	for _, path := range []string{"/login", "/embed/login"} {
-		b.get(path).want(http.StatusOK, "With your account of Test Wiki.")
+		b.get(path).want(200, "With your account of Test Wiki.")
 		p := b.postForm(path, credentials("alice", "/"))
-		p.want(http.StatusUnprocessableEntity, "With your account of Test Wiki.", advice)
+		p.want(422, "With your account of Test Wiki.", advice)
 		if strings.Contains(p.body, "is not right") {
 			t.Errorf("%s says that the password is wrong", path)
 		}
 	}
 	p := b.postForm(survey, url.Values{"_username": {"alice"}, "_password": {"x"}})
-	p.want(http.StatusUnprocessableEntity, "With your account of Test Wiki.", advice)
+	p.want(422, "With your account of Test Wiki.", advice)
 }
 
 // stuckSessions can't end its first session, and counts those that it ends.
@@ -184,7 +184,7 @@ func TestSignInLeavesNoSession(t *testing.T) {
 	_, b := newAlice(t, wiki, func(o *envOptions) { stuck.Sessions, o.sessions.Store = o.sessions.Store, stuck })
 	before := b.cookie()
 	p := b.postForm("/login", credentials("alice", ""))
-	if p.want(http.StatusInternalServerError); stuck.ended != 1 || len(stuck.created) != 2 || b.cookie() != before {
+	if p.want(500); stuck.ended != 1 || len(stuck.created) != 2 || b.cookie() != before {
 		t.Errorf("of %d sessions %d are ended, and the cookie is new: %t", len(stuck.created), stuck.ended, b.cookie() != before)
 	}
 }
@@ -194,7 +194,7 @@ func TestErrorPageNamesFields(t *testing.T) {
 	e := newEnv(t, wiki)
 	w := httptest.NewRecorder()
 	e.site.newCall(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}).fail(&forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
-	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "“a” is wrong") {
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "“a” is wrong") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }
@@ -218,12 +218,12 @@ func TestFrameTellsSignInFromQuestions(t *testing.T) {
 	}
 	b := e.signedIn(t, "alice")
 	page := b.get("/page/1/form/steps")
-	if page.want(http.StatusOK); marked(page) != 0 {
+	if page.want(200); marked(page) != 0 {
 		t.Error("a form is marked as a sign-in")
 	}
 	b.setCookie("none")
 	kept := b.send("/page/1/form/steps", with(page.values(), "next", "typed"))
-	if kept.want(http.StatusForbidden, "Sign in"); marked(kept) != 0 {
+	if kept.want(403, "Sign in"); marked(kept) != 0 {
 		t.Error("a sign-in that keeps a form is marked as one with nothing to lose")
 	}
 }
@@ -231,5 +231,5 @@ func TestFrameTellsSignInFromQuestions(t *testing.T) {
 // Anybody can send a sign-in, so little of it is read.
 func TestSignInIsBounded(t *testing.T) {
 	long := url.Values{"username": {"alice"}, "password": {strings.Repeat("x", maxForm)}}
-	newEnv(t, nil).browser(t).postForm("/login", long).want(http.StatusBadRequest, "The form can't be read.")
+	newEnv(t, nil).browser(t).postForm("/login", long).want(400, "The form can't be read.")
 }

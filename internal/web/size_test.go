@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,14 +34,14 @@ func TestLongIDsOfManyChoices(t *testing.T) {
 	if p := b.get("/page/1"); len(p.body) > maxPageHTML || p.link("Fill in this form") == "" {
 		t.Errorf("a page of %d bytes, want a link to the form", len(p.body))
 	}
-	b.get("/page/1/form/long").want(http.StatusOK, "Send")
+	b.get("/page/1/form/long").want(200, "Send")
 	p := b.write(form)
-	p.want(http.StatusOK, "The form is too large to be shown here.")
+	p.want(200, "The form is too large to be shown here.")
 	if len(p.body) > maxPreviewHTML {
 		t.Errorf("the author's page has %d bytes", len(p.body))
 	}
 	huge := b.write(quotedForm("huge", 48, 1000))
-	huge.want(http.StatusOK, "The form is too large to be shown here.")
+	huge.want(200, "The form is too large to be shown here.")
 	if len(huge.body) > maxPreviewHTML {
 		t.Errorf("the author's page has %d bytes", len(huge.body))
 	}
@@ -116,10 +115,10 @@ func TestQuotationMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := fmt.Sprintf("/page/1/form/f/submission/%d", sub.ID)
-	b.get(path).want(http.StatusOK, "Change")
-	b.get(path+"/change").want(http.StatusOK, "Save")
+	b.get(path).want(200, "Change")
+	b.get(path+"/change").want(200, "Save")
 	p := b.get(path + "/delete")
-	p.want(http.StatusOK, "This can't be undone")
+	p.want(200, "This can't be undone")
 	if len(p.body) > 32<<10 {
 		t.Errorf("the question has %d bytes", len(p.body))
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,7 +28,7 @@ func TestWeight(t *testing.T) {
 		}
 	}
 	script := b.get("/embed.js")
-	if script.status != http.StatusOK || compressed(script.body) > 5000 {
+	if script.status != 200 || compressed(script.body) > 5000 {
 		t.Errorf("/embed.js: %d, %d bytes", script.status, compressed(script.body))
 	}
 	for name, want := range map[string]string{ // without these, browsers do not run it in the page of a wiki
@@ -53,7 +52,7 @@ func (b *browser) loads(page *answer) map[string]string {
 			return
 		}
 		file := b.get(path)
-		if file.status != http.StatusOK || file.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || !fingerprinted.MatchString(path) {
+		if file.status != 200 || file.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || !fingerprinted.MatchString(path) {
 			b.t.Errorf("%s: %d, %q", path, file.status, file.header.Get("Cache-Control"))
 		}
 		files[path] = file.body
@@ -86,7 +85,7 @@ func TestStaticFiles(t *testing.T) {
 	e := newEnv(t, wiki)
 	b := e.browser(t)
 	for _, path := range []string{"/static/style.css", "/static/", "/static/0000000000000000/style.css", "/static/..%2fweb.go", "/static/brand.css"} {
-		b.get(path).want(http.StatusNotFound, "There is no page at this address.")
+		b.get(path).want(404, "There is no page at this address.")
 	}
 	if page := b.get("/login"); strings.Contains(page.body, "brand.") {
 		t.Error("a stylesheet that nobody gave is loaded")

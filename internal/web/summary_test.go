@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -103,13 +102,13 @@ func TestSummaryAfterWrites(t *testing.T) {
 	e.submit(t, "bob", 1, "feedback", "score", "20")
 	check("a create", "1–5 of 5", "8.88")
 	form := b.get("/page/1/form/feedback")
-	b.send(form.action(), with(form.values(), "name", "Amy", "score", "0")).want(http.StatusOK)
+	b.send(form.action(), with(form.values(), "name", "Amy", "score", "0")).want(200)
 	check("a create with a key", "1–6 of 6", "7.1")
 	change := b.get("/page/1/form/feedback/submission/2/change")
-	b.send(change.action(), with(change.values(), "score", "20")).want(http.StatusOK)
+	b.send(change.action(), with(change.values(), "score", "20")).want(200)
 	check("a change", "1–6 of 6", "9.1")
 	remove := b.get("/page/1/form/feedback/submission/2/delete")
-	b.postForm(remove.action(), remove.values()).want(http.StatusOK)
+	b.postForm(remove.action(), remove.values()).want(200)
 	check("a delete", "1–5 of 5", "6.38")
 }
 
@@ -124,9 +123,9 @@ func TestSummaryIsComputedOnce(t *testing.T) {
 		}
 		return nil
 	})
-	b.get(feedbackResults).want(http.StatusOK)
+	b.get(feedbackResults).want(200)
 	first := scans
-	b.get(feedbackResults).want(http.StatusOK)
+	b.get(feedbackResults).want(200)
 	if again := scans - first; again >= first {
 		t.Errorf("the page is made of %d scans, and of %d when it is shown again", first, again)
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +48,7 @@ func TestTitles(t *testing.T) {
 		t.Errorf("title %q, body %s", sent.title(), sent.body)
 	}
 	home := b.get("/")
-	home.want(http.StatusOK, "Fill in “leave”", "Fill in “Swap a <shift>”", "Fill in “Lunch”", "My submission: Holidays: Swap a <shift>")
+	home.want(200, "Fill in “leave”", "Fill in “Swap a <shift>”", "Fill in “Lunch”", "My submission: Holidays: Swap a <shift>")
 	if text := b.get("/?q=shift").text(); !strings.Contains(text, "Holidays") || strings.Contains(text, "Lunch") {
 		t.Errorf("a search by the title of a form finds %s", text)
 	}
@@ -92,7 +91,7 @@ func TestHomeOfClosedForms(t *testing.T) {
 	} {
 		e.Clock.Set(day.at)
 		home := e.signedIn(t, "alice").get("/")
-		home.want(http.StatusOK, day.want...)
+		home.want(200, day.want...)
 		if got := home.link("Closed: “late”"); got != "" {
 			t.Errorf("a closed form has a link: %s", got)
 		}
@@ -110,7 +109,7 @@ func TestThanks(t *testing.T) {
 	for _, id := range []string{"named", "secret"} {
 		path := "/page/1/form/" + id
 		p := b.fill(path, "a", "my answer")
-		p.want(http.StatusOK, "Well <b>done</b>. See https://wiki.example/a_(b)?c=1&d=2. And (https://x.example/). Not javascript:alert(1)")
+		p.want(200, "Well <b>done</b>. See https://wiki.example/a_(b)?c=1&d=2. And (https://x.example/). Not javascript:alert(1)")
 		p.wantHTML("Well &lt;b&gt;done&lt;/b&gt;.\nSee <a href=", ">https://wiki.example/a_(b)?c=1&amp;d=2</a>. And (<a")
 		var links []string
 		for _, n := range p.all(func(n *html.Node) bool { return n.Data == "a" && strings.HasPrefix(attribute(n, "href"), "http") }) {
@@ -150,7 +149,7 @@ func TestNoAnswerIsNotPreselected(t *testing.T) {
 	if got, want := checked(b.get(change)), []string{"kind=a", "state=open"}; !slices.Equal(got, want) {
 		t.Errorf("chosen: %q, want %q", got, want)
 	}
-	b.fill(change, "kind", "").want(http.StatusOK)
+	b.fill(change, "kind", "").want(200)
 	if got := e.stored(t, "survey"); got["kind"] != "" || got["state"] != "open" {
 		t.Errorf("after “No answer”: %q", got)
 	}

@@ -53,21 +53,21 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			if !b.last().anonymous {
 				t.Error("not anonymous in the log")
 			}
-			p.want(http.StatusConflict, "There is a problem", tt.notice, "Nothing was sent", "Choose the file again: a.txt was not stored.")
+			p.want(409, "There is a problem", tt.notice, "Nothing was sent", "Choose the file again: a.txt was not stored.")
 			if n := stored(); n != 0 || p.values().Get("text") != "long work" {
 				t.Errorf("%d are stored, and %q is left", n, p.values().Get("text"))
 			}
 			e.Clock.Advance(13 * time.Hour)
 			p = b.send(form, typed)
 			p = b.send(form, p.signedInAgain())
-			p.want(http.StatusOK, tt.notice, "You are signed in again")
-			b.send(form, p.values()).want(http.StatusOK)
+			p.want(200, tt.notice, "You are signed in again")
+			b.send(form, p.values()).want(200)
 			if n := stored(); n != 1 {
 				t.Errorf("%d are stored after the second time", n)
 			}
 			typed = with(typed, "text", "other work")
 			delete(typed, promiseControl) // a page that has promised nothing
-			if b.send(form, typed).want(http.StatusOK); stored() != 2 {
+			if b.send(form, typed).want(200); stored() != 2 {
 				t.Error("a page without a promise is refused")
 			}
 		})
@@ -97,7 +97,7 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 		}
 	}
 	p := b.send(survey, typed, file)
-	check(p, http.StatusUnprocessableEntity)
+	check(p, 422)
 	summary, _ := p.errors()
 	wantSummary := []string{
 		"“E-mail” is no longer part of the form", "“Paper” is no longer part of the form",
@@ -108,16 +108,16 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 		t.Errorf("summary %q", summary)
 	}
 	again := with(p.values(), "day", "2026-01-31")
-	check(b.send(survey, with(typed, "_update", "1"), file), http.StatusOK)
+	check(b.send(survey, with(typed, "_update", "1"), file), 200)
 	e.Clock.Advance(13 * time.Hour)
 	p = b.send(survey, typed, file)
 	p = b.send(survey, p.signedInAgain())
-	check(p, http.StatusOK)
+	check(p, 200)
 	if n := e.count(t, "alice", 1, "survey"); n != 0 {
 		t.Fatalf("%d submissions are stored", n)
 	}
-	b.send(survey, again).want(http.StatusOK, "Sent", "2026-01-31")
-	b.send(survey, withoutAnswer).want(http.StatusOK, "Sent")
+	b.send(survey, again).want(200, "Sent", "2026-01-31")
+	b.send(survey, withoutAnswer).want(200, "Sent")
 }
 
 // The same while a submission is changed. A stored answer that was not touched is
@@ -129,15 +129,15 @@ func TestQuestionLeavesTheChange(t *testing.T) {
 	typed := with(b.get(path).values(), "comment", "new")
 	e.Write(t, "1-survey.md", withoutMail)
 	p = b.send(path, typed)
-	if p.want(http.StatusConflict); len(p.readOnly()) != 0 {
+	if p.want(409); len(p.readOnly()) != 0 {
 		t.Errorf("texts to copy: %q", p.readOnly())
 	}
 	p = b.send(path, with(typed, "mail", "b@example.org"))
-	p.want(http.StatusConflict, "This question is no longer part of the form")
+	p.want(409, "This question is no longer part of the form")
 	if got := p.readOnly()["E-mail"]; got != "b@example.org" || p.values().Get("comment") != "new" {
 		t.Errorf("texts to copy: %q, values %v", p.readOnly(), p.values())
 	}
-	b.send(path, p.values()).want(http.StatusOK, "The changes are saved", "new", "a@example.org")
+	b.send(path, p.values()).want(200, "The changes are saved", "new", "a@example.org")
 }
 
 // A submission is deleted while somebody changes it: what they have typed is shown
@@ -151,17 +151,17 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 		p := alice.fill(form, "text", "first")
 		path := p.submission()
 		p = do(path, with(alice.get(path+"/change").values(), "text", "long work"))
-		p.want(http.StatusNotFound, "There is a problem", "was deleted since you opened it")
+		p.want(404, "There is a problem", "was deleted since you opened it")
 		if n := e.count(t, "alice", 2, "once"); n != 0 || p.values().Get("text") != "long work" {
 			t.Errorf("%d are stored, values %v", n, p.values())
 		}
 		p = alice.send(form, p.values())
-		p.want(http.StatusOK, "Sent", "long work")
+		p.want(200, "Sent", "long work")
 		path = p.submission()
-		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(http.StatusOK)
+		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(200)
 	}
 	remove := func(path string) {
-		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(http.StatusOK)
+		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(200)
 	}
 	deleted(func(path string, typed map[string][]string) *answer {
 		remove(path)
@@ -182,7 +182,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 		p := alice.send(path+"/change", typed)
 		return alice.send(path+"/change", p.signedInAgain())
 	})
-	if p := e.signedIn(t, "bob").send(form+"/submission/999/change", nil); p.status != http.StatusConflict { // not a page of bob's
+	if p := e.signedIn(t, "bob").send(form+"/submission/999/change", nil); p.status != 409 { // not a page of bob's
 		t.Errorf("status %d", p.status)
 	}
 }
@@ -194,16 +194,16 @@ func TestFileIsToBeChosenAgain(t *testing.T) {
 	const again = "Choose the file again: a.txt was not stored."
 	good := with(b.get(survey).values(), "comment", "c")
 	file := chosenFile{"paper", "a.txt", "x"}
-	b.send(survey, with(good, "mail", "no mail"), file).want(http.StatusUnprocessableEntity, again)
-	b.send(survey, with(good, "_update", "1"), file).want(http.StatusOK, again)
+	b.send(survey, with(good, "mail", "no mail"), file).want(422, again)
+	b.send(survey, with(good, "_update", "1"), file).want(200, again)
 	p := b.send(survey, good, chosenFile{"paper", "a.exe", "x"})
 	both := b.send(survey, good, file, chosenFile{"paper", "a.exe", "x"}, chosenFile{"paper", "b.exe", "x"})
-	both.want(http.StatusUnprocessableEntity, "of a file must agree with it (b.exe, a.exe)")
-	if p.want(http.StatusUnprocessableEntity, "“Paper” takes .txt"); strings.Contains(p.text(), "Choose the file again") {
+	both.want(422, "of a file must agree with it (b.exe, a.exe)")
+	if p.want(422, "“Paper” takes .txt"); strings.Contains(p.text(), "Choose the file again") {
 		t.Error("a file that is refused is to be chosen again")
 	}
 	p = b.send(survey, good, file)
-	p.want(http.StatusOK, "Sent", "a.txt")
+	p.want(200, "Sent", "a.txt")
 	path := p.submission() + "/change"
-	b.send(path, with(b.get(path).values(), "comment", ""), file).want(http.StatusUnprocessableEntity, again)
+	b.send(path, with(b.get(path).values(), "comment", ""), file).want(422, again)
 }

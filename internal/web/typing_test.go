@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -22,20 +21,20 @@ func TestTypedValues(t *testing.T) {
 	e, b := newAlice(t, page1("", typing))
 	const form = "/page/1/form/price"
 	p := b.fill(form, "price", "\t-7,50", "name", " \tAmy Other\u00a0", "note", " two \r\nlines ", "size", " small")
-	p.want(http.StatusOK, "This is what was sent")
+	p.want(200, "This is what was sent")
 	got := e.stored(t, "price")
 	if got["price"] != "-7.50" || got["name"] != "Amy Other" || got["note"] != " two \nlines " || got["size"] != " small" {
 		t.Errorf("stored %q", got)
 	}
 	// A change, and what is still wrong: as it was typed.
 	change := fmt.Sprintf("%s/submission/%d/change", form, e.latest(t, "alice", 1, "price").ID)
-	b.fill(change, "price", "1,25").want(http.StatusOK, "The changes are saved.")
+	b.fill(change, "price", "1,25").want(200, "The changes are saved.")
 	if got := e.stored(t, "price")["price"]; got != "1.25" {
 		t.Errorf("changed to %q", got)
 	}
 	for _, typed := range []string{"1,2,3", "7,", ",5", "seven"} {
 		p := b.fill(form, "price", typed, "name", " ")
-		p.want(http.StatusUnprocessableEntity, "“Price” must be a number", "“Name” is required")
+		p.want(422, "“Price” must be a number", "“Name” is required")
 		if got := p.values().Get("price"); got != typed {
 			t.Errorf("typed %q, shown %q", typed, got)
 		}
@@ -48,7 +47,7 @@ func TestUntouchedSpacesAreNoChange(t *testing.T) {
 	e, b := newAlice(t, page1("", typing))
 	id := e.submit(t, "alice", 1, "price", "name", "  spacious  ", "price", "1")
 	change := fmt.Sprintf("/page/1/form/price/submission/%d/change", id)
-	b.fill(change, "price", "2").want(http.StatusOK, "The changes are saved.")
+	b.fill(change, "price", "2").want(200, "The changes are saved.")
 	if got := e.stored(t, "price"); got["name"] != "  spacious  " || got["price"] != "2" {
 		t.Errorf("stored %q", got)
 	}
