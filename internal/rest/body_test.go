@@ -3,7 +3,6 @@ package rest
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // fault says what a bad body must be answered with: faults of the named
@@ -60,70 +61,80 @@ func (e *env) reject(t *testing.T, r testRequest, f fault) {
 	unchanged()
 }
 
-// notJSON is wrong in both models.
-var notJSON = []fault{
-	{name: "empty", body: "", general: "empty"},
-	{name: "not JSON", body: "x=1", general: "not valid JSON"},
-	{name: "truncated", body: `{"fields":{"name":{"fieldId":"name","value":"An`, general: "not valid JSON"},
-	{name: "array", body: `[{"fields":{}}]`, general: "must be a JSON object"},
-	{name: "null", body: `null`, general: "must be a JSON object"},
-	{name: "byte order mark", body: "\ufeff{}", general: "not valid JSON"},
-	{name: "invalid UTF-8 in a key", body: "{\"\xff\":1}", general: "not valid JSON"},
-	{name: "cut character after a surrogate", body: `{"\ud800aaaaaéééé":1}`, general: "not valid JSON"},
-	{name: "deep array", body: strings.Repeat("[", 100_000), general: "must be a JSON object"},
-	{name: "deep object", body: `{"id":` + strings.Repeat(`{"a":`, 100_000), general: "not valid JSON"},
-	{name: "duplicate in an ignored member", body: `{"id":{"x":1,"x":2}}`, general: "not valid JSON"},
-	{name: "duplicate ignored member", body: `{"id":1,"id":2}`, general: "not valid JSON"},
+// faults reads cases: a name, a body, the fields at fault, and a part of the general error.
+func faults(text string) (list []fault) {
+	const many = 100_000
+	special := strings.NewReplacer(
+		"<open>", strings.Repeat("[", many), "<objects>", strings.Repeat(`{"a":`, many),
+		"<deep>", strings.Repeat("[", many)+strings.Repeat("]", many),
+		"<nested>", strings.Repeat("[", maxDepth)+strings.Repeat("]", maxDepth),
+		"<BOM>", "\ufeff", "<FF>", "\xff", "<C3>", "\xc3", "<LF>", "\n", "<NUL>", "\x00",
+	)
+	for _, row := range testkit.Rows(text) {
+		f := fault{name: row[0], body: special.Replace(row[1]), general: row[3]}
+		for _, id := range strings.Fields(row[2]) {
+			f.fields = append(f.fields, special.Replace(strings.Trim(id, `"`)))
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // entry puts the text after the name of a field in the nested model.
 func entry(text string) string { return `{"fields":{"name":` + text + `}}` }
 
-func value(text string) string { return entry(`{"fieldId":"name","value":` + text + `}`) }
+// notJSON is wrong in both models.
+var notJSON = faults(`
+empty |  |  | empty
+not JSON | x=1 |  | not valid JSON
+truncated | {"fields":{"name":{"fieldId":"name","value":"An |  | not valid JSON
+array | [{"fields":{}}] |  | must be a JSON object
+null | null |  | must be a JSON object
+byte order mark | <BOM>{} |  | not valid JSON
+invalid UTF-8 in a key | {"<FF>":1} |  | not valid JSON
+cut character after a surrogate | {"\ud800aaaaaéééé":1} |  | not valid JSON
+deep array | <open> |  | must be a JSON object
+deep object | {"id":<objects> |  | not valid JSON
+duplicate in an ignored member | {"id":{"x":1,"x":2}} |  | not valid JSON
+duplicate ignored member | {"id":1,"id":2} |  | not valid JSON
+`)
 
-var nestedFaults = []fault{
-	{name: "no fields", body: `{}`, general: `"fields" is missing`},
-	{name: "fields null", body: `{"fields":null}`, general: `"fields" must be a JSON object`},
-	{name: "fields array with a duplicate", body: `{"fields":[{"name":1,"name":2}]}`, general: `"fields" must be a JSON object`},
-	{name: "Fields", body: `{"Fields":{}}`, general: "unknown member"},
-	{name: "both cases", body: `{"fields":{"name":{"fieldId":"name","value":""}},"FIELDS":{}}`, fields: []string{"name"}, general: "unknown member"},
-	{
-		name: "unknown member beside fields at fault", body: `{"extra":1,"fields":{"name":{"fieldId":"name","value":""},"size":{"fieldId":"size","value":"XXL"}}}`,
-		fields: []string{"name", "size"}, general: `unknown member "extra"`,
-	},
-	{name: "deeper than any body of ours", body: `{"id":` + strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth) + `,"fields":{}}`, general: "nested too deeply"},
-	{name: "fields twice", body: `{"fields":{},"fields":{}}`, general: "duplicate"},
-	{name: "trailing data", body: nestedBody("name", "x") + "x", general: "not valid JSON"},
-	{name: "second value", body: nestedBody("name", "x") + "{}", general: "more after"},
-	{name: "deep in an ignored member", body: `{"timestamp":` + deep + `,"fields":{}}`, general: "not valid JSON"},
-	{name: "duplicate in an ignored member", body: `{"formId":{"name":1,"name":2},"fields":{}}`, general: "duplicate"},
-	{name: "invalid UTF-8 in an ignored member", body: "{\"formId\":[{\"name\":\"\xff\"}],\"fields\":{}}", general: "invalid UTF-8"},
-
-	{name: "field twice", body: `{"fields":{"name":{"fieldId":"name","value":"a"},"name":{"fieldId":"name","value":"b"}}}`, fields: []string{"name"}},
-	{name: "value twice", body: entry(`{"fieldId":"name","value":"a","value":"b"}`), fields: []string{"name"}},
-	{name: "deep value", body: value(deep), fields: []string{"name"}},
-	{name: "entry is a string", body: entry(`"Ann"`), fields: []string{"name"}},
-	{name: "no fieldId", body: entry(`{"value":"Ann"}`), fields: []string{"name"}},
-	{name: "no value", body: entry(`{"fieldId":"name"}`), fields: []string{"name"}},
-	{name: "Value", body: entry(`{"fieldId":"name","Value":"Ann"}`), fields: []string{"name"}},
-	{name: "unknown member of an entry", body: entry(`{"fieldId":"name","value":"Ann","label":"x"}`), fields: []string{"name"}},
-	{name: "fieldId in other case", body: entry(`{"fieldId":"Name","value":"Ann"}`), fields: []string{"name"}},
-	{name: "other fieldId", body: entry(`{"fieldId":"note","value":"Ann"}`), fields: []string{"name"}},
-	{name: "value number", body: value(`5`), fields: []string{"name"}},
-	{name: "value null", body: value(`null`), fields: []string{"name"}},
-	{name: "array for a single value", body: value(`["Ann"]`), fields: []string{"name"}},
-	{name: "invalid UTF-8", body: value("\"\xc3\x28\""), fields: []string{"name"}},
-	{name: "lone high surrogate", body: value(`"\ud800"`), fields: []string{"name"}},
-	{name: "raw control character", body: value("\"a\nb\""), fields: []string{"name"}},
-	{name: "NUL", body: value(`"a\u0000b"`), fields: []string{"name"}},
-	{name: "NUL in a key", body: `{"fields":{"na\u0000me":{"fieldId":"na\u0000me","value":"x"},"name":{"fieldId":"name","value":"x"}}}`, fields: []string{"na\x00me"}},
-	{name: "unknown field", body: nestedBody("name", "Ann", "nope", "x"), fields: []string{"nope"}},
-	{name: "metadata among the fields", body: nestedBody("name", "Ann", "_id", "1", "id", "1"), fields: []string{"_id", "id"}},
-	{name: "many at once", body: `{"fields":{"name":{"fieldId":"name","value":1},"note":{"value":"x"},"nope":{"fieldId":"nope","value":"x"},` +
-		`"size":{"fieldId":"size","value":"XXL"},"extras":{"fieldId":"extras","value":["a",1]}}}`, fields: []string{"name", "note", "nope", "size", "extras"}},
-}
-
-var deep = strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+var nestedFaults = faults(`
+no fields | {} |  | "fields" is missing
+fields null | {"fields":null} |  | "fields" must be a JSON object
+fields array with a duplicate | {"fields":[{"name":1,"name":2}]} |  | "fields" must be a JSON object
+Fields | {"Fields":{}} |  | unknown member
+both cases | {"fields":{"name":{"fieldId":"name","value":""}},"FIELDS":{}} | name | unknown member
+unknown member beside fields at fault | {"extra":1,"fields":{"name":{"fieldId":"name","value":""},"size":{"fieldId":"size","value":"XXL"}}} | name size | unknown member "extra"
+deeper than any body of ours | {"id":<nested>,"fields":{}} |  | nested too deeply
+fields twice | {"fields":{},"fields":{}} |  | duplicate
+trailing data | {"fields":{"name":{"fieldId":"name","value":"x"}}}x |  | not valid JSON
+second value | {"fields":{"name":{"fieldId":"name","value":"x"}}}{} |  | more after
+deep in an ignored member | {"timestamp":<deep>,"fields":{}} |  | not valid JSON
+duplicate in an ignored member | {"formId":{"name":1,"name":2},"fields":{}} |  | duplicate
+invalid UTF-8 in an ignored member | {"formId":[{"name":"<FF>"}],"fields":{}} |  | invalid UTF-8
+field twice | {"fields":{"name":{"fieldId":"name","value":"a"},"name":{"fieldId":"name","value":"b"}}} | name |
+value twice | {"fields":{"name":{"fieldId":"name","value":"a","value":"b"}}} | name |
+deep value | {"fields":{"name":{"fieldId":"name","value":<deep>}}} | name |
+entry is a string | {"fields":{"name":"Ann"}} | name |
+no fieldId | {"fields":{"name":{"value":"Ann"}}} | name |
+no value | {"fields":{"name":{"fieldId":"name"}}} | name |
+Value | {"fields":{"name":{"fieldId":"name","Value":"Ann"}}} | name |
+unknown member of an entry | {"fields":{"name":{"fieldId":"name","value":"Ann","label":"x"}}} | name |
+fieldId in other case | {"fields":{"name":{"fieldId":"Name","value":"Ann"}}} | name |
+other fieldId | {"fields":{"name":{"fieldId":"note","value":"Ann"}}} | name |
+value number | {"fields":{"name":{"fieldId":"name","value":5}}} | name |
+value null | {"fields":{"name":{"fieldId":"name","value":null}}} | name |
+array for a single value | {"fields":{"name":{"fieldId":"name","value":["Ann"]}}} | name |
+invalid UTF-8 | {"fields":{"name":{"fieldId":"name","value":"<C3>("}}} | name |
+lone high surrogate | {"fields":{"name":{"fieldId":"name","value":"\ud800"}}} | name |
+raw control character | {"fields":{"name":{"fieldId":"name","value":"a<LF>b"}}} | name |
+NUL | {"fields":{"name":{"fieldId":"name","value":"a\u0000b"}}} | name |
+NUL in a key | {"fields":{"na\u0000me":{"fieldId":"na\u0000me","value":"x"},"name":{"fieldId":"name","value":"x"}}} | na<NUL>me |
+unknown field | {"fields":{"name":{"fieldId":"name","value":"Ann"},"nope":{"fieldId":"nope","value":"x"}}} | nope |
+metadata among the fields | {"fields":{"name":{"fieldId":"name","value":"Ann"},"_id":{"fieldId":"_id","value":"1"},"id":{"fieldId":"id","value":"1"}}} | _id id |
+many at once | {"fields":{"name":{"fieldId":"name","value":1},"note":{"value":"x"},"nope":{"fieldId":"nope","value":"x"},"size":{"fieldId":"size","value":"XXL"},"extras":{"fieldId":"extras","value":["a",1]}}} | name note nope size extras |
+`)
 
 func TestBadBodiesOfTheNestedModel(t *testing.T) {
 	e := newHouse(t)
@@ -136,30 +147,30 @@ func TestBadBodiesOfTheNestedModel(t *testing.T) {
 	}
 }
 
-var flatFaults = []fault{
-	{name: "trailing data", body: `{"note":"x"}]`, general: "not valid JSON"},
-	{name: "second value", body: `{"note":"x"} null`, general: "more after"},
-	{name: "metadata twice", body: `{"_id":"1","_id":"1"}`, general: "duplicate"},
-	{name: "duplicate in metadata", body: `{"_x":{"note":1,"note":2}}`, general: "duplicate"},
-	{name: "deep metadata", body: `{"_x":` + deep + `}`, general: "not valid JSON"},
-	{name: "key twice", body: `{"note":"a","note":"a"}`, fields: []string{"note"}},
-	{name: "deep value", body: `{"note":` + deep + `}`, fields: []string{"note"}},
-	{name: "number", body: `{"note":1}`, fields: []string{"note"}},
-	{name: "null", body: `{"note":null}`, fields: []string{"note"}},
-	{name: "array for a single value", body: `{"note":["x"]}`, fields: []string{"note"}},
-	{name: "array of numbers", body: `{"extras":["a",1]}`, fields: []string{"extras"}},
-	{name: "separator within a value", body: `{"extras":["a;b"]}`, fields: []string{"extras"}},
-	{name: "part that is no option", body: `{"extras":"a;z"}`, fields: []string{"extras"}},
-	{name: "invalid UTF-8", body: "{\"note\":\"\xff\"}", fields: []string{"note"}},
-	{name: "lone surrogate", body: `{"note":"\ud800"}`, fields: []string{"note"}},
-	{name: "NUL", body: `{"note":"\u0000"}`, fields: []string{"note"}},
-	{name: "unknown field", body: `{"nope":"x","note":"x"}`, fields: []string{"nope"}},
-	{name: "empty key", body: `{"":"x"}`, fields: []string{""}},
-	{name: "field id in other case", body: `{"Note":"x"}`, fields: []string{"Note"}},
-	{name: "ID", body: `{"ID":"1"}`, fields: []string{"ID"}},
-	{name: "nested model", body: nestedBody("note", "x"), fields: []string{"fields"}},
-	{name: "all at once", body: `{"name":"","size":"XXL","day":"2023-02-29","count":"1,5","word":"a1","mail":"x","nope":""}`, fields: []string{"name", "size", "day", "count", "word", "mail", "nope"}},
-}
+var flatFaults = faults(`
+trailing data | {"note":"x"}] |  | not valid JSON
+second value | {"note":"x"} null |  | more after
+metadata twice | {"_id":"1","_id":"1"} |  | duplicate
+duplicate in metadata | {"_x":{"note":1,"note":2}} |  | duplicate
+deep metadata | {"_x":<deep>} |  | not valid JSON
+key twice | {"note":"a","note":"a"} | note |
+deep value | {"note":<deep>} | note |
+number | {"note":1} | note |
+null | {"note":null} | note |
+array for a single value | {"note":["x"]} | note |
+array of numbers | {"extras":["a",1]} | extras |
+separator within a value | {"extras":["a;b"]} | extras |
+part that is no option | {"extras":"a;z"} | extras |
+invalid UTF-8 | {"note":"<FF>"} | note |
+lone surrogate | {"note":"\ud800"} | note |
+NUL | {"note":"\u0000"} | note |
+unknown field | {"nope":"x","note":"x"} | nope |
+empty key | {"":"x"} | "" |
+field id in other case | {"Note":"x"} | Note |
+ID | {"ID":"1"} | ID |
+nested model | {"fields":{"note":{"fieldId":"note","value":"x"}}} | fields |
+all at once | {"name":"","size":"XXL","day":"2023-02-29","count":"1,5","word":"a1","mail":"x","nope":""} | name size day count word mail nope |
+`)
 
 func TestBadBodiesOfTheFlatModel(t *testing.T) {
 	e := newHouse(t)
@@ -181,16 +192,8 @@ func TestBodyThatDoesNotArriveInFull(t *testing.T) {
 		"short chunk": "Transfer-Encoding: chunked\r\n\r\n40\r\n{\"fields\":{",
 	}
 	for name, rest := range bodies {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		req := e.newRequest(t, ask("alice POST", allPath+"/submission"))
-		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s",
-			req.URL.Path, req.Header.Get("Authorization"), rest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := e.begin(t, "alice", "POST", allPath+"/submission", rest)
 		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +206,6 @@ func TestBodyThatDoesNotArriveInFull(t *testing.T) {
 		if a.status != 400 || !strings.Contains(a.body, "in full") {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
-		_ = conn.Close()
 	}
 	unchanged()
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // tag reads the ETag of a submission.
@@ -52,31 +54,24 @@ func TestReadsWithConditions(t *testing.T) {
 	e := newHouse(t)
 	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	tag := e.tag(t, "alice", path)
-	for _, tt := range []struct {
-		name   string
-		header http.Header
-		status int
-	}{
-		{"the tag", headerOf("If-None-Match", tag), 304},
-		{"the tag, weak", headerOf("If-None-Match", "W/"+tag), 304},
-		{"any", headerOf("If-None-Match", "*"), 304},
-		{"a list", headerOf("If-None-Match", `"x", `+tag+`,"y"`), 304},
-		{"another", headerOf("If-None-Match", `"x"`), 200},
-		{"If-Match", headerOf("If-Match", tag), 200},
-		{"If-Match another", headerOf("If-Match", `"x"`), 412},
-		{"both, and both name it", headerOf("If-Match", tag, "If-None-Match", tag), 304},
-		{"both, and If-Match fails", headerOf("If-Match", `"x"`, "If-None-Match", tag), 412},
-		{"no quotes", headerOf("If-None-Match", strings.Trim(tag, `"`)), 400},
-		{"dates, which are ignored", headerOf("If-Modified-Since", "Mon, 01 Jan 2035 00:00:00 GMT", "If-Unmodified-Since", "Mon, 01 Jan 2001 00:00:00 GMT"), 200},
-	} {
+	for _, row := range testkit.Rows(strings.NewReplacer("TAG", tag, "BARE", strings.Trim(tag, `"`)).Replace(`
+		If-None-Match: TAG | 304
+		If-None-Match: W/TAG | 304
+		If-None-Match: * | 304
+		If-None-Match: "x", TAG,"y" | 304
+		If-None-Match: "x" | 200
+		If-Match: TAG | 200
+		If-Match: "x" | 412
+		If-Match: TAG + If-None-Match: TAG | 304
+		If-Match: "x" + If-None-Match: TAG | 412
+		If-None-Match: BARE | 400
+		If-Modified-Since: Mon, 01 Jan 2035 00:00:00 GMT + If-Unmodified-Since: Mon, 01 Jan 2001 00:00:00 GMT | 200
+	`)) {
 		for _, p := range []string{path, result(path)} {
 			for _, method := range []string{"GET", "HEAD"} {
-				a := e.do(t, ask("alice "+method, p).with(tt.header))
-				if a.status != tt.status {
-					t.Errorf("%s: %s %s: %d, want %d: %s", tt.name, method, p, a.status, tt.status, a.body)
-				}
+				a := e.expectText(t, row[1], ask("alice "+method, p).with(readHeader(row[0])))
 				if got := a.header.Get("Etag"); a.status < 400 && got != tag {
-					t.Errorf("%s: %s %s: ETag %q, want %s", tt.name, method, p, got, tag)
+					t.Errorf("%s: %s %s: ETag %q, want %s", row[0], method, p, got, tag)
 				}
 			}
 		}
@@ -97,36 +92,30 @@ func TestWritesWithConditions(t *testing.T) {
 	tag := e.tag(t, "bob", path)
 	e.expect(t, 200, ask("bob PUT", result(path), `{"text":"new"}`))
 	now := e.tag(t, "bob", path)
-	good, invalid := `{"text":"third"}`, `{"nope":"x"}`
-	for _, tt := range []struct {
-		name, user, body string
-		header           http.Header
-		status           int
-		detail           string
-	}{
-		{"a former tag", "bob", good, jsonWith("If-Match", tag), 412, "Read the submission again"},
-		{"a weak tag", "bob", good, jsonWith("If-Match", "W/"+now), 412, "Weak"},
-		{"no tag", "bob", good, jsonWith("If-Match", "x"), 400, "If-Match"},
-		{"If-None-Match with the tag", "bob", good, jsonWith("If-None-Match", now), 412, "If-None-Match"},
-		{"If-None-Match with any", "bob", good, jsonWith("If-None-Match", "*"), 412, "If-None-Match"},
-		{"both, and one fails", "bob", good, jsonWith("If-Match", now, "If-None-Match", "W/"+now), 412, "If-None-Match"},
-		{"a former tag and a field that is unknown", "bob", invalid, jsonWith("If-Match", tag), 412, "Read"},
-		{"the tag and a field that is unknown", "bob", invalid, jsonWith("If-Match", now), 400, "nope"},
-		{"a former tag and no JSON", "bob", "{", jsonWith("If-Match", tag), 412, "Read"},
-		{"the tag and no JSON", "bob", "{", jsonWith("If-Match", now), 400, "JSON"},
-		{"a former tag and no media type", "bob", good, headerOf("If-Match", tag), 415, "Content-Type"},
-		{"a former tag, by one who may not", "alice", good, jsonWith("If-Match", tag), 403, "editors"},
-		{"a malformed tag, by one who may not", "alice", good, jsonWith("If-Match", "x"), 403, "editors"},
-		{"a former tag and no JSON, by one who may not", "alice", "{", jsonWith("If-Match", tag), 403, "editors"},
-	} {
-		before := e.dump(t)
-		a := e.do(t, ask(tt.user+" PUT", result(path), tt.body).with(tt.header))
-		if a.status != tt.status || !strings.Contains(a.body, tt.detail) {
-			t.Errorf("%s: %d %s, want %d with %q", tt.name, a.status, a.body, tt.status, tt.detail)
+	good := `{"text":"third"}`
+	unchanged := e.unchanged(t)
+	for _, row := range testkit.Rows(strings.NewReplacer("FORMER", tag, "NOW", now, "good", good).Replace(`
+		bob | good | If-Match: FORMER | 412 | Read the submission again
+		bob | good | If-Match: W/NOW | 412 | Weak
+		bob | good | If-Match: x | 400 | If-Match
+		bob | good | If-None-Match: NOW | 412 | If-None-Match
+		bob | good | If-None-Match: * | 412 | If-None-Match
+		bob | good | If-Match: NOW + If-None-Match: W/NOW | 412 | If-None-Match
+		bob | {"nope":"x"} | If-Match: FORMER | 412 | Read
+		bob | {"nope":"x"} | If-Match: NOW | 400 | nope
+		bob | { | If-Match: FORMER | 412 | Read
+		bob | { | If-Match: NOW | 400 | JSON
+		bob | good | Content-Type: text/plain + If-Match: FORMER | 415 | Content-Type
+		alice | good | If-Match: FORMER | 403 | editors
+		alice | good | If-Match: x | 403 | editors
+		alice | { | If-Match: FORMER | 403 | editors
+	`)) {
+		header := readHeader(row[2])
+		if header.Get("Content-Type") == "" {
+			header.Set("Content-Type", "application/json")
 		}
-		if after := e.dump(t); after != before {
-			t.Errorf("%s: something was changed:\n%s\n%s", tt.name, before, after)
-		}
+		e.expectText(t, row[3], ask(row[0]+" PUT", result(path), row[1]).with(header), row[4])
+		unchanged()
 	}
 	for _, value := range []string{now, "*"} {
 		e.expect(t, 404, ask("bob PUT", openPath+"/result/99", good).with(jsonWith("If-Match", value)))

@@ -144,6 +144,17 @@ func headerOf(namesAndValues ...string) http.Header {
 	return h
 }
 
+// readHeader reads fields such as "If-Match: x", with " + " between them.
+func readHeader(text string) http.Header {
+	h := http.Header{}
+	for field := range strings.SplitSeq(text, " + ") {
+		if name, value, found := strings.Cut(field, ": "); found {
+			h.Add(name, value)
+		}
+	}
+	return h
+}
+
 // jsonWith is the header of a body with further fields, of a name and a value
 // in turn.
 func jsonWith(namesAndValues ...string) http.Header {
@@ -206,6 +217,21 @@ func (e *env) expect(t testing.TB, status int, r testRequest) answer {
 	a := e.do(t, r)
 	if a.status != status {
 		t.Fatalf("%s %s by %q: status %d, want %d\n%s", r.method, r.path, r.user, a.status, status, clip(a.body))
+	}
+	return a
+}
+
+// expectText is expect with a status, and texts of the body, from a table.
+func (e *env) expectText(t testing.TB, status string, r testRequest, texts ...string) answer {
+	t.Helper()
+	a := e.do(t, r)
+	if strconv.Itoa(a.status) != status {
+		t.Errorf("%s %s by %q: status %d, want %s\n%s", r.method, r.path, r.user, a.status, status, clip(a.body))
+	}
+	for _, text := range texts {
+		if !strings.Contains(a.body, text) {
+			t.Errorf("%s %s by %q: no %q in %s", r.method, r.path, r.user, text, clip(a.body))
+		}
 	}
 	return a
 }

@@ -2,9 +2,10 @@ package rest
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var lists = []string{"/submission", "/result"}
@@ -32,37 +33,32 @@ func TestNDJSONHasTheRowsOfJSON(t *testing.T) {
 }
 
 func TestFormatAndAccept(t *testing.T) {
-	const json, ndjson = "application/json", "application/x-ndjson"
 	e := newHouse(t)
-	for _, tt := range []struct {
-		query, want string
-		accept      []string
-	}{
-		{"", json, nil},
-		{"", json, []string{"*/*"}},
-		{"", json, []string{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}}, // a browser
-		{"", json, []string{"application/*"}},
-		{"", ndjson, []string{ndjson}},
-		{"", ndjson, []string{"Application/X-NDJSON; charset=utf-8"}},
-		{"", ndjson, []string{"image/png", ndjson}},
-		{"", ndjson, []string{"application/x-ndjson, application/json"}},
-		{"", json, []string{"application/json, application/x-ndjson"}},
-		{"", ndjson, []string{"application/json;q=0.5, application/x-ndjson;q=0.501"}},
-		{"", ndjson, []string{"application/json ; q=0.5 , application/x-ndjson ; Q=0.6"}},
-		{"", json, []string{"application/x-ndjson;q=0.5, */*"}},
-		{"", ndjson, []string{"application/x-ndjson;q=0.5, application/json;q=0"}},
-		{"", json, []string{"application/x-ndjson;q=0"}},
-		{"", json, []string{"application/x-ndjson;q=0, application/json;q=0"}},
-		{"", json, []string{"application/x-ndjson;q=2"}},
-		{"", json, []string{",;,=;q;q=1,"}},
-		{"?format=json", json, []string{ndjson}},
-		{"?format=ndjson", ndjson, []string{json}},
-	} {
+	for _, row := range testkit.Rows(`
+		| application/json |
+		| application/json | Accept: */*
+		| application/json | Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
+		| application/json | Accept: application/*
+		| application/x-ndjson | Accept: application/x-ndjson
+		| application/x-ndjson | Accept: Application/X-NDJSON; charset=utf-8
+		| application/x-ndjson | Accept: image/png + Accept: application/x-ndjson
+		| application/x-ndjson | Accept: application/x-ndjson, application/json
+		| application/json | Accept: application/json, application/x-ndjson
+		| application/x-ndjson | Accept: application/json;q=0.5, application/x-ndjson;q=0.501
+		| application/x-ndjson | Accept: application/json ; q=0.5 , application/x-ndjson ; Q=0.6
+		| application/json | Accept: application/x-ndjson;q=0.5, */*
+		| application/x-ndjson | Accept: application/x-ndjson;q=0.5, application/json;q=0
+		| application/json | Accept: application/x-ndjson;q=0
+		| application/json | Accept: application/x-ndjson;q=0, application/json;q=0
+		| application/json | Accept: application/x-ndjson;q=2
+		| application/json | Accept: ,;,=;q;q=1,
+		?format=json | application/json | Accept: application/x-ndjson
+		?format=ndjson | application/x-ndjson | Accept: application/json
+	`) {
 		for _, method := range []string{"GET", "HEAD"} {
-			r := ask("alice "+method, allPath+"/result"+tt.query).with(http.Header{"Accept": tt.accept})
-			a := e.expect(t, 200, r)
-			if got := a.header.Get("Content-Type"); got != tt.want {
-				t.Errorf("%s %s with Accept %q: %s, want %s", method, tt.query, tt.accept, got, tt.want)
+			a := e.expect(t, 200, ask("alice "+method, allPath+"/result"+row[0]).with(readHeader(row[2])))
+			if got := a.header.Get("Content-Type"); got != row[1] {
+				t.Errorf("%s %q: %s", method, row, got)
 			}
 			if vary := a.header.Values("Vary"); fmt.Sprint(vary) != "[Accept-Encoding Accept]" {
 				t.Errorf("Vary: %v", vary)

@@ -3,13 +3,13 @@ package rest
 import (
 	"errors"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func readAll(t testing.TB, r io.ReadCloser) string {
@@ -32,31 +32,26 @@ func writes(path string) []testRequest {
 }
 
 func TestContentType(t *testing.T) {
-	const taken, refused = true, false
-	cases := []struct {
-		header http.Header
-		want   bool
-	}{
-		{headerOf("Content-Type", "application/json"), taken},
-		{headerOf("Content-Type", "application/json; charset=utf-8"), taken},
-		{http.Header{"Content-Type": {"Application/JSON;Charset=\"UTF-8\""}}, taken},
-		{headerOf("Content-Type", "application/json", "Content-Encoding", "identity"), taken},
-		{http.Header{}, refused},
-		{headerOf("Content-Type", "text/plain"), refused},
-		{headerOf("Content-Type", "application/jsonx"), refused},
-		{headerOf("Content-Type", "application/problem+json"), refused},
-		{headerOf("Content-Type", "application/json, text/plain"), refused},
-		{headerOf("Content-Type", "application/json; charset=latin1"), refused},
-		{headerOf("Content-Type", "application/json; charset"), refused},
-		{headerOf("Content-Type", "application/json", "Content-Encoding", "gzip"), refused},
-		{headerOf("Content-Type", "application/json", "Content-Encoding", "identity, gzip"), refused},
-		{headerOf("Content-Type", "application/json", "Content-Encoding", "identity", "Content-Encoding", "gzip"), refused},
-		{headerOf("Content-Type", "application/json", "Content-Type", "text/plain"), refused},
-		{headerOf("Content-Type", "application/json", "Content-Type", "application/json"), refused},
-	}
-	for _, c := range cases {
-		if err := checkMediaType(c.header); (err == nil) != c.want {
-			t.Errorf("%v: %v", c.header, err)
+	for _, row := range testkit.Rows(`
+		Content-Type: application/json | taken
+		Content-Type: application/json; charset=utf-8 | taken
+		Content-Type: Application/JSON;Charset="UTF-8" | taken
+		Content-Type: application/json + Content-Encoding: identity | taken
+		| refused
+		Content-Type: text/plain | refused
+		Content-Type: application/jsonx | refused
+		Content-Type: application/problem+json | refused
+		Content-Type: application/json, text/plain | refused
+		Content-Type: application/json; charset=latin1 | refused
+		Content-Type: application/json; charset | refused
+		Content-Type: application/json + Content-Encoding: gzip | refused
+		Content-Type: application/json + Content-Encoding: identity, gzip | refused
+		Content-Type: application/json + Content-Encoding: identity + Content-Encoding: gzip | refused
+		Content-Type: application/json + Content-Type: text/plain | refused
+		Content-Type: application/json + Content-Type: application/json | refused
+	`) {
+		if err := checkMediaType(readHeader(row[0])); (err == nil) != (row[1] == "taken") {
+			t.Errorf("%v: %v", row, err)
 		}
 	}
 	e := newHouse(t)

@@ -4,6 +4,7 @@ package testkit
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -55,4 +56,20 @@ func Rounds(commit, release int) int {
 		return release
 	}
 	return commit
+}
+
+// Rows splits a text into the rows of a table, one for each line that is not empty. Cells stand
+// between bars, and have no spaces at their ends.
+func Rows(text string) [][]string {
+	var rows [][]string
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if len(cells) > 1 || cells[0] != "" {
+			rows = append(rows, cells)
+		}
+	}
+	return rows
 }
