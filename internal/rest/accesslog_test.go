@@ -44,19 +44,18 @@ func (e *env) note(t testing.TB, r testRequest) *notes {
 // A user is named once a form that carries names is found, or a list of forms.
 func TestUserIsNotedForTheAccessLog(t *testing.T) {
 	e := newHouse(t)
-	for _, r := range []testRequest{
-		ask("GET", Prefix+"/page/1/form"),
-		ask("GET", Prefix+"/page/4/form"), // the ballot is on it, but was not asked for
-		ask("GET", allPath),
-		ask("HEAD", allPath),
-		ask("GET", allPath+"/submission").with(headerOf("Accept-Encoding", "gzip")),
-		ask("GET", allPath+"/submission?limit=x"),
-		ask("GET", allPath+"/submission/99"),
-		ask("POST", allPath+"/submission", "bad"),
-		ask("POST", allPath+"/submission", nestedBody("name", "x")),
-		ask("DELETE", allPath+"/result/x"),
-	} {
-		r.user = "alice"
+	requests := asks("alice", `
+		GET /page/1/form
+		GET /page/4/form
+		GET /page/1/form/all
+		HEAD /page/1/form/all
+		GET /page/1/form/all/submission?limit=x
+		GET /page/1/form/all/submission/99
+		POST /page/1/form/all/submission bad
+		POST /page/1/form/all/submission {"fields":{"name":{"fieldId":"name","value":"x"}}}
+		DELETE /page/1/form/all/result/x
+	`) // the ballot of page 4 was not asked for
+	for _, r := range append(requests, ask("alice GET", allPath+"/submission").with(headerOf("Accept-Encoding", "gzip"))) {
 		if n := e.note(t, r); n.user != "alice" || n.anonymous {
 			t.Errorf("%s %s: answered %d, user %q, anonymous %t", r.method, r.path, n.Code, n.user, n.anonymous)
 		}
@@ -69,19 +68,17 @@ func TestNobodyIsNotedWhereNoFormIsFound(t *testing.T) {
 	pages := house()
 	pages["9.md"] = strings.Replace(ballotPage, "type: radio", "type: rodeo", 1)
 	e := newEnv(t, pages)
-	for _, r := range []testRequest{
-		ask("GET", "/rest/nothing"),
-		ask("PATCH", allPath),
-		ask("GET", allPath+"/"),
-		ask("GET", Prefix+"/page/99/form"),
-		ask("DELETE", Prefix+"/page/1/form"),
-		ask("GET", form(1, "ballot")),
-		ask("POST", form(9, "ballot")+"/submission", "{}"),
-		ask("POST", form(99, "ballot")+"/submission", "{}"),
-		ask("POST", strings.Replace(form(9, "ballot"), "/9/", "/9%20/", 1), "{}"),
-		ask("POST", allPath+"/submission", "{}").with(headerOf("Sec-Fetch-Site", "cross-site")),
-	} {
-		r.user = "alice"
+	for _, r := range append(asks("alice", `
+		PATCH /page/1/form/all
+		GET /page/1/form/all/
+		GET /page/99/form
+		DELETE /page/1/form
+		GET /page/1/form/ballot
+		POST /page/9/form/ballot/submission {}
+		POST /page/99/form/ballot/submission {}
+		POST /page/9%20/form/ballot {}
+	`), ask("alice GET", "/rest/nothing"),
+		ask("alice POST", allPath+"/submission", "{}").with(headerOf("Sec-Fetch-Site", "cross-site"))) {
 		if n := e.note(t, r); n.Code < 400 || n.user != "" || !n.anonymous {
 			t.Errorf("%s %s: answered %d, user %q, anonymous %t", r.method, r.path, n.Code, n.user, n.anonymous)
 		}
@@ -113,35 +110,37 @@ func TestFailedLoginIsNotedWithItsAddress(t *testing.T) {
 // Whatever is sent to an anonymous form, its sender leaves no trace.
 func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 	e := newHouse(t, func(o *request.Options) { o.MaxBody = 500 })
-	path, _ := e.create(t, "bob", ballotPath, nestedBody("vote", "yes"))
-	post := func(body string) testRequest {
-		return ask("POST", ballotPath+"/submission", body)
-	}
-	requests := []testRequest{
-		ask("GET", ballotPath),
-		ask("GET", ballotPath+"/submission"),
-		ask("GET", ballotPath+"/submission").with(headerOf("Accept-Encoding", "gzip")),
-		ask("GET", ballotPath+"/result"),
-		ask("GET", path),
-		ask("GET", path+"x"),
-		ask("GET", result(path)),
-		ask("POST", path, nestedBody("vote", "no")),
-		ask("PUT", result(path), `{"vote":"no"}`),
-		ask("DELETE", result(path)),
-		post(nestedBody("vote", "yes")), post(nestedBody("vote", "yes")), // the second is once too often
-		post(nestedBody("vote", "maybe")), post("bad"), post(""), post(strings.Repeat(" ", 501)),
-		ask("POST", ballotPath+"/submission", "{}").with(headerOf("Content-Type", "text/plain")),
-		// Slips on the way to it.
-		ask("POST", ballotPath+"/submission/", nestedBody("vote", "yes")),
-		ask("POST", ballotPath, nestedBody("vote", "yes")),
-		ask("PATCH", path, "{}"),
-		ask("POST", strings.Replace(ballotPath, "1.0", "latest", 1)+"/submission", "{}"),
-		ask("POST", ballotPath[:strings.LastIndex(ballotPath, "/")]+"/BALLOT/submission", "{}"),
-		ask("POST", strings.Replace(ballotPath, "/page/", "/page/+0", 1)+"/submission", "{}"),
-		ask("POST", ballotPath+"/submission", "{}").with(headerOf("Sec-Fetch-Site", "cross-site")),
-	}
+	e.create(t, "bob", ballotPath, nestedBody("vote", "yes"))
+	create := ballotPath + "/submission"
+	requests := asks("alice", strings.ReplaceAll(`
+		GET /page/4/form/ballot
+		GET /page/4/form/ballot/submission
+		GET /page/4/form/ballot/result
+		GET /page/4/form/ballot/submission/1
+		GET /page/4/form/ballot/submission/1x
+		GET /page/4/form/ballot/result/1
+		POST /page/4/form/ballot/submission/1 NO
+		PUT /page/4/form/ballot/result/1 {"vote":"no"}
+		DELETE /page/4/form/ballot/result/1
+		POST /page/4/form/ballot/submission NO
+		POST /page/4/form/ballot/submission NO
+		POST /page/4/form/ballot/submission {"fields":{"vote":{"fieldId":"vote","value":"maybe"}}}
+		POST /page/4/form/ballot/submission bad
+		POST /page/4/form/ballot/submission
+		POST /page/4/form/ballot/submission/ NO
+		POST /page/4/form/ballot NO
+		PATCH /page/4/form/ballot/submission/1 {}
+		POST /page/4/form/BALLOT/submission {}
+		POST /page/+04/form/ballot/submission {}
+	`, "NO", nestedBody("vote", "no"))) // the second create is once too often; the last ones are slips
+	requests = append(requests,
+		ask("alice POST", create, strings.Repeat(" ", 501)),
+		ask("alice POST", strings.Replace(create, "1.0", "latest", 1), "{}"),
+		ask("alice GET", create).with(headerOf("Accept-Encoding", "gzip")),
+		ask("alice POST", create, "{}").with(headerOf("Content-Type", "text/plain")),
+		ask("alice POST", create, "{}").with(headerOf("Sec-Fetch-Site", "cross-site")),
+	)
 	for _, r := range requests {
-		r.user = "alice"
 		if n := e.note(t, r); !n.anonymous || n.user != "" {
 			t.Errorf("%s %s %s: answered %d, and not noted as anonymous", r.method, r.path, r.body, n.Code)
 		}
@@ -150,19 +149,18 @@ func TestAnonymousFormIsNotedForTheAccessLog(t *testing.T) {
 
 func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
 	e := newHouse(t)
-	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
+	e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	for _, fault := range []error{errors.New("unforeseen"), nil} {
 		e.Store.FailWith(func(context.Context, string) error { return fault })
-		for _, r := range []testRequest{
-			ask("GET", ballotPath+"/submission"),
-			ask("GET", path),
-			ask("GET", ballotPath+"/result?username=alice"),
-			ask("POST", ballotPath+"/submission", nestedBody("vote", "yes")),
-			ask("POST", path, nestedBody("vote", "no")),
-			ask("PUT", result(path), `{"vote":"no"}`),
-			ask("DELETE", result(path)),
-		} {
-			r.user = "alice"
+		for _, r := range asks("alice", `
+			GET /page/4/form/ballot/submission
+			GET /page/4/form/ballot/submission/1
+			GET /page/4/form/ballot/result?username=alice
+			POST /page/4/form/ballot/submission {"fields":{"vote":{"fieldId":"vote","value":"yes"}}}
+			POST /page/4/form/ballot/submission/1 {"fields":{"vote":{"fieldId":"vote","value":"no"}}}
+			PUT /page/4/form/ballot/result/1 {"vote":"no"}
+			DELETE /page/4/form/ballot/result/1
+		`) {
 			e.do(t, r)
 		}
 	}

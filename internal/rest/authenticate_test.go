@@ -40,24 +40,21 @@ func TestCredentialsComeFirst(t *testing.T) {
 		"twice":          {"Authorization": {alice, alice}},
 		"and another":    {"Authorization": {alice, "Bearer alice"}},
 	}
-	requests := []testRequest{
-		ask("GET", allPath),
-		ask("HEAD", allPath),
-		ask("GET", allPath+"/submission"),
-		ask("POST", allPath+"/submission", nestedBody("name", "x")),
-		ask("POST", allPath+"/submission", "no json"),
-		ask("PUT", allPath+"/result/1", `{"name":"x"}`),
-		ask("DELETE", allPath+"/result/1"),
-		ask("GET", Prefix+"/page/99/form"),
-		ask("GET", Prefix+"/page/x/form"),
-		ask("PATCH", allPath),
-		ask("GET", "/rest"),
-		ask("GET", "/rest/nothing/here"),
-		ask("GET", "//rest/forms"),
-		ask("GET", Prefix+"/page/1//form"),
-		ask("GET", Prefix+"/page/../page/1/form"),
-		ask("OPTIONS", allPath),
-	}
+	requests := append(asks("", `
+		GET /page/1/form/all
+		HEAD /page/1/form/all
+		GET /page/1/form/all/submission
+		POST /page/1/form/all/submission {"fields":{"name":{"fieldId":"name","value":"x"}}}
+		POST /page/1/form/all/submission no json
+		PUT /page/1/form/all/result/1 {"name":"x"}
+		DELETE /page/1/form/all/result/1
+		GET /page/99/form
+		GET /page/x/form
+		PATCH /page/1/form/all
+		GET /page/1//form
+		GET /page/../page/1/form
+		OPTIONS /page/1/form/all
+	`), ask("GET", "/rest"), ask("GET", "/rest/nothing/here"), ask("GET", "//rest/forms"))
 	unchanged, body := e.unchanged(t), ""
 	for name, header := range credentials {
 		for _, r := range requests {

@@ -19,6 +19,7 @@ import (
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -128,6 +129,16 @@ func ask(userAndMethod, path string, body ...string) testRequest {
 		user, method = "", user
 	}
 	return testRequest{user: user, method: method, path: path, body: strings.Join(body, "")}
+}
+
+// asks reads requests of a user: a method, a path below Prefix, and a body.
+func asks(user, text string) (list []testRequest) {
+	for _, row := range testkit.Rows(text) {
+		method, rest, _ := strings.Cut(row[0], " ")
+		path, body, _ := strings.Cut(rest, " ")
+		list = append(list, ask(user+" "+method, Prefix+path, body))
+	}
+	return list
 }
 
 func (r testRequest) with(header http.Header) testRequest {

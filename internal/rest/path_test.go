@@ -11,20 +11,18 @@ func TestMalformedIDsAreNotFound(t *testing.T) {
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	unchanged := e.unchanged(t)
 	for _, id := range []string{"0", "01", "1%2F", "one", "9223372036854775808"} {
-		everything := []testRequest{
-			ask("GET", Prefix+"/page/"+id+"/form"),
-			ask("GET", Prefix+"/page/"+id+"/form/all"),
-			ask("GET", Prefix+"/page/"+id+"/form/all/submission"),
-			ask("GET", Prefix+"/page/"+id+"/form/all/submission/1"),
-			ask("POST", Prefix+"/page/"+id+"/form/all/submission", nestedBody("name", "x")),
-			ask("GET", allPath+"/submission/"+id),
-			ask("POST", allPath+"/submission/"+id, nestedBody("name", "x")),
-			ask("GET", allPath+"/result/"+id),
-			ask("PUT", allPath+"/result/"+id, `{"name":"x"}`),
-			ask("DELETE", allPath+"/result/"+id),
-		}
-		for _, r := range everything {
-			r.user = "alice"
+		for _, r := range asks("alice", strings.ReplaceAll(`
+			GET /page/ID/form
+			GET /page/ID/form/all
+			GET /page/ID/form/all/submission
+			GET /page/ID/form/all/submission/1
+			POST /page/ID/form/all/submission {"fields":{"name":{"fieldId":"name","value":"x"}}}
+			GET /page/1/form/all/submission/ID
+			POST /page/1/form/all/submission/ID {"fields":{"name":{"fieldId":"name","value":"x"}}}
+			GET /page/1/form/all/result/ID
+			PUT /page/1/form/all/result/ID {"name":"x"}
+			DELETE /page/1/form/all/result/ID
+		`, "ID", id)) {
 			e.expect(t, 404, r)
 		}
 	}
@@ -34,32 +32,30 @@ func TestMalformedIDsAreNotFound(t *testing.T) {
 func TestUnknownThingsAreNotFound(t *testing.T) {
 	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	paths := []string{
-		Prefix + "/page/99/form", Prefix + "/page/9223372036854775807/form", form(99, "all"),
-		form(1, "nope"), form(1, "ALL"), form(1, "al"), form(1, "all%20"), form(1, "%61ll%00"), form(1, "a%2Fll"), form(1, "%2Fall"),
-		form(1, "all%2Fsubmission"), form(1, "%FF"), form(1, "all;x=1"), form(2, "all"),
-		form(1, "nope") + "/submission", form(99, "all") + "/result", form(2, "all") + "/result",
-		allPath + "/submission/2", allPath + "/submission/9007199254740993", allPath + "/result/9223372036854775807",
-		form(1, "zeta") + "/submission/1", form(1, "zeta") + "/result/1", // another form of the page
-		oncePath + "/submission/1", oncePath + "/result/1", // another page
-	}
-	for _, path := range paths {
+	// The form zeta is on the same page, and once on another.
+	for path := range strings.FieldsSeq(`
+		/page/99/form /page/9223372036854775807/form /page/99/form/all
+		/page/1/form/nope /page/1/form/ALL /page/1/form/al /page/1/form/all%20 /page/1/form/%61ll%00
+		/page/1/form/a%2Fll /page/1/form/%2Fall /page/1/form/all%2Fsubmission /page/1/form/%FF /page/1/form/all;x=1
+		/page/2/form/all /page/1/form/nope/submission /page/99/form/all/result /page/2/form/all/result
+		/page/1/form/all/submission/2 /page/1/form/all/submission/9007199254740993 /page/1/form/all/result/9223372036854775807
+		/page/1/form/zeta/submission/1 /page/1/form/zeta/result/1 /page/5/form/once/submission/1 /page/5/form/once/result/1
+	`) {
 		for _, method := range []string{"GET", "HEAD"} {
-			e.expect(t, 404, ask("alice "+method, path))
+			e.expect(t, 404, ask("alice "+method, Prefix+path))
 		}
 	}
 	unchanged := e.unchanged(t)
-	for _, r := range []testRequest{
-		ask("POST", form(1, "nope")+"/submission", nestedBody("name", "x")),
-		ask("POST", form(1, "zeta")+"/submission/1", `{"fields":{}}`),
-		ask("PUT", form(1, "zeta")+"/result/1", `{}`),
-		ask("PUT", oncePath+"/result/1", `{}`),
-		ask("DELETE", form(1, "zeta")+"/result/1"),
-		ask("DELETE", oncePath+"/result/1"),
-		ask("DELETE", allPath+"/result/2"),
-		ask("PUT", allPath+"/result/2", `{"size":"XXL","nope":""}`), // not there comes before not valid
-	} {
-		r.user = "alice"
+	for _, r := range asks("alice", `
+		POST /page/1/form/nope/submission {"fields":{"name":{"fieldId":"name","value":"x"}}}
+		POST /page/1/form/zeta/submission/1 {"fields":{}}
+		PUT /page/1/form/zeta/result/1 {}
+		PUT /page/5/form/once/result/1 {}
+		DELETE /page/1/form/zeta/result/1
+		DELETE /page/5/form/once/result/1
+		DELETE /page/1/form/all/result/2
+		PUT /page/1/form/all/result/2 {"size":"XXL","nope":""}
+	`) { // "not there" comes before "not valid"
 		e.expect(t, 404, r)
 	}
 	unchanged()
@@ -69,19 +65,24 @@ func TestUnknownThingsAreNotFound(t *testing.T) {
 func TestCrookedPathsAreNotFound(t *testing.T) {
 	e := newHouse(t)
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	paths := []string{
-		"/rest", "/rest/", "/rest/forms", "/rest/forms/1.0", "/rest/forms/1.0/", "/rest/forms/2.0/page/1/form", "/rest/forms/1/page/1/form",
-		Prefix + "/page", Prefix + "/page/", Prefix + "/page/1", Prefix + "/page/1/", Prefix + "/page/1/form/", Prefix + "/page//form",
-		"/rest/Forms/1.0/page/1/form", Prefix + "/Page/1/form", Prefix + "/page/1/forms", Prefix + "/page/1/form/all/submissions",
-		"//rest/forms/1.0/page/1/form", "/rest//forms/1.0/page/1/form", Prefix + "//page/1/form", Prefix + "/page/1//form",
-		Prefix + "/page/1/form//all", allPath + "/", allPath + "//", allPath + "/submission/", allPath + "//submission",
-		allPath + "/submission//1", allPath + "/submission/1/", allPath + "/submission/1/x", allPath + "/result/1/",
-		Prefix + "/./page/1/form", Prefix + "/page/./1/form", Prefix + "/page/1/form/.", Prefix + "/page/1/form/./all", allPath + "/.",
-		Prefix + "/page/2/../1/form", allPath + "/submission/../result", allPath + "/..", Prefix + "/page/1/form/x/../all",
-		Prefix + "/page/1/form/%2e", Prefix + "/page/1/form/%2E%2E", Prefix + "/page/2/%2e%2e/1/form", Prefix + "/page/1/form/%2e/all",
-		Prefix + "/page/1/form/all/%2e%2e/all", Prefix + "/page%2F1/form", Prefix + "/page/1%2Fform", Prefix + "/page/1/form%2Fall",
-	}
-	for _, path := range paths {
+	for path := range strings.FieldsSeq(`
+		/rest /rest/ /rest/forms /rest/forms/1.0 /rest/forms/1.0/ /rest/forms/2.0/page/1/form
+		/rest/forms/1/page/1/form /rest/forms/1.0/page /rest/forms/1.0/page/ /rest/forms/1.0/page/1
+		/rest/forms/1.0/page/1/ /rest/forms/1.0/page/1/form/ /rest/forms/1.0/page//form /rest/Forms/1.0/page/1/form
+		/rest/forms/1.0/Page/1/form /rest/forms/1.0/page/1/forms /rest/forms/1.0/page/1/form/all/submissions
+		//rest/forms/1.0/page/1/form /rest//forms/1.0/page/1/form /rest/forms/1.0//page/1/form
+		/rest/forms/1.0/page/1//form /rest/forms/1.0/page/1/form//all /rest/forms/1.0/page/1/form/all/
+		/rest/forms/1.0/page/1/form/all// /rest/forms/1.0/page/1/form/all/submission/
+		/rest/forms/1.0/page/1/form/all//submission /rest/forms/1.0/page/1/form/all/submission//1
+		/rest/forms/1.0/page/1/form/all/submission/1/ /rest/forms/1.0/page/1/form/all/submission/1/x
+		/rest/forms/1.0/page/1/form/all/result/1/ /rest/forms/1.0/./page/1/form /rest/forms/1.0/page/./1/form
+		/rest/forms/1.0/page/1/form/. /rest/forms/1.0/page/1/form/./all /rest/forms/1.0/page/1/form/all/.
+		/rest/forms/1.0/page/2/../1/form /rest/forms/1.0/page/1/form/all/submission/../result
+		/rest/forms/1.0/page/1/form/all/.. /rest/forms/1.0/page/1/form/x/../all /rest/forms/1.0/page/1/form/%2e
+		/rest/forms/1.0/page/1/form/%2E%2E /rest/forms/1.0/page/2/%2e%2e/1/form /rest/forms/1.0/page/1/form/%2e/all
+		/rest/forms/1.0/page/1/form/all/%2e%2e/all /rest/forms/1.0/page%2F1/form /rest/forms/1.0/page/1%2Fform
+		/rest/forms/1.0/page/1/form%2Fall
+	`) {
 		for _, method := range []string{"GET", "HEAD", "POST", "DELETE", "OPTIONS"} {
 			e.expect(t, 404, ask("alice "+method, path))
 		}

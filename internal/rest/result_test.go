@@ -33,15 +33,13 @@ func TestDeleteIsForGood(t *testing.T) {
 	if a.header.Get("Content-Type") != "" || a.header.Get("Content-Length") != "" {
 		t.Errorf("204 comes with %v", a.header)
 	}
-	gone := []testRequest{
-		ask("GET", path),
-		ask("POST", path, nestedBody("name", "x")),
-		ask("GET", result(path)),
-		ask("PUT", result(path), `{"name":"x"}`),
-		ask("DELETE", result(path)),
-	}
-	for _, r := range gone {
-		r.user = "alice"
+	for _, r := range asks("alice", `
+		GET /page/1/form/all/submission/1
+		POST /page/1/form/all/submission/1 {"fields":{"name":{"fieldId":"name","value":"x"}}}
+		GET /page/1/form/all/result/1
+		PUT /page/1/form/all/result/1 {"name":"x"}
+		DELETE /page/1/form/all/result/1
+	`) {
 		e.expect(t, 404, r)
 	}
 	for _, list := range []string{"/submission", "/result"} {
@@ -63,11 +61,10 @@ func TestFieldsThatLeftThePage(t *testing.T) {
 	}
 	unchanged := e.unchanged(t)
 	for _, r := range []testRequest{
-		ask("PUT", result(path), `{"a":"changed","c":"changed"}`),
-		ask("POST", path, nestedBody("a", "changed", "c", "changed")),
-		ask("POST", form(1, "f")+"/submission", nestedBody("a", "A")),
+		ask("alice PUT", result(path), `{"a":"changed","c":"changed"}`),
+		ask("alice POST", path, nestedBody("a", "changed", "c", "changed")),
+		ask("alice POST", form(1, "f")+"/submission", nestedBody("a", "A")),
 	} {
-		r.user = "alice"
 		a := e.expect(t, 400, r)
 		if want := `{"valid":false,"fieldErrors":{"a":"is not a field of this form"},"errors":[]}`; a.body != want {
 			t.Errorf("%s %s: %s, want %s", r.method, r.body, a.body, want)
