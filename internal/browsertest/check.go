@@ -17,13 +17,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Check fails the test if the page, in the state that it is in, has violations
-// that axe-core finds, scrolls sideways, or has moved while it was loaded. A page in
-// a window of the usual size, with JavaScript, is also looked at in the other colours
-// and in a narrow window, by the rules that depend on those. Without JavaScript,
-// axe-core is left out: its runs are slow, and the elements are those of the page with
-// JavaScript. CheckAxe is for what is there without JavaScript only. The document that
-// the server sent goes to html-validate, which reads all of them after the tests.
+// Check fails the test if the page, in the state that it is in, has violations that axe-core finds,
+// scrolls sideways, or has moved while it was loaded. axe-core is slow: it looks at one page of those
+// with the same kinds of elements. A page in a window of the usual size, with JavaScript, is also
+// looked at in the other colours and in a narrow window, by the rules that depend on those. In other
+// windows, only these rules are applied. Without JavaScript, axe-core is left out: the elements are
+// those of the page with JavaScript. CheckAxe is for what is there without JavaScript only. The document
+// that the server sent goes to html-validate, which reads all of them after the tests.
 func (p *Page) Check() {
 	p.t.Helper()
 	// Before axe-core, which turns JavaScript on.
@@ -31,23 +31,47 @@ func (p *Page) Check() {
 		p.t.Errorf("%s: the layout has shifted by %.4f, and by %.4f while the page was read: %s",
 			p, shift.Parsed, shift.Parsing, strings.Join(shift.Moved, ", "))
 	}
-	if !p.options.NoScript {
-		p.CheckAxe()
-	}
 	p.checkWidth()
-	if own := p.options; own.usual() {
+	own := p.options
+	switch {
+	case own.NoScript:
+	case own.Print:
+		p.CheckAxe(colourRules...)
+	case own.Zoom != 0 || own.Width != 0:
+		p.CheckAxe(sizeRules...)
+	default:
 		other, narrow := own, own
 		other.Dark, narrow.Width = !own.Dark, 360
-		p.emulate(other)
-		p.CheckAxe("color-contrast", "color-contrast-enhanced", "link-in-text-block")
+		_, seen := checked.LoadOrStore(Eval[string](p, kinds), true)
+		if !seen {
+			p.CheckAxe()
+			p.emulate(other)
+			p.CheckAxe(colourRules...)
+		}
 		p.emulate(narrow)
-		p.CheckAxe("target-size", "scrollable-region-focusable")
+		if !seen {
+			p.CheckAxe(sizeRules...)
+		}
 		p.checkWidth()
 		p.emulate(own)
 		p.shift() // waits until the page is drawn in its own size, so that the next one begins with it
 	}
 	documents.add(p.t.Name()+" "+p.Address(), p.Source())
 }
+
+// The rules of axe-core that depend on colours, and on the size of the window.
+var (
+	colourRules = []string{"color-contrast", "color-contrast-enhanced", "link-in-text-block"}
+	sizeRules   = []string{"target-size", "scrollable-region-focusable"}
+)
+
+// checked are the kinds of elements of the pages that axe-core has looked at.
+var checked sync.Map
+
+// kinds are the kinds of elements of a page: each with its parent and what its look and meaning depend on.
+const kinds = `[...new Set([...document.querySelectorAll("*")].map(e => [e.parentElement, e].map(e => [e?.localName,
+	...[...e?.attributes ?? []].map(a => /^(class|type|role|hidden|aria-(pressed|current|invalid|expanded|sort))$/.test(a.name) ? a.name + a.value : a.name)
+].join(" ")).join(" > ")))].sort().join("\n")`
 
 // CheckAxe fails the test if some rules of axe-core, or all, find violations.
 func (p *Page) CheckAxe(rules ...string) {
@@ -63,9 +87,6 @@ func (p *Page) checkWidth() {
 		p.t.Errorf("%s: it is %d pixels wider than the window", p, wide)
 	}
 }
-
-// usual reports whether the page is in a window of the usual size, with JavaScript.
-func (o Options) usual() bool { return o.Width == 0 && o.Zoom == 0 && !o.Print && !o.NoScript }
 
 // emulate changes the window of a page that is open.
 func (p *Page) emulate(look Options) {

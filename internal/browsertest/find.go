@@ -190,16 +190,18 @@ func (p *Page) query(name string, roles ...string) ([]*accessibility.Node, error
 	}
 	var found []*accessibility.Node
 	for _, root := range roots {
-		for _, role := range roles {
-			// The query by name does not know a file field by its label.
-			nodes, err := perceived(ctx, accessibility.QueryAXTreeParams{BackendNodeID: root, Role: role})
-			if err != nil {
-				return nil, err
-			}
-			for _, node := range nodes {
-				if text(node.Name) == name {
-					found = append(found, node)
-				}
+		// Each query is slow. The one by name does not know a file field by its label.
+		query := accessibility.QueryAXTreeParams{BackendNodeID: root, AccessibleName: name}
+		if len(roles) == 1 {
+			query = accessibility.QueryAXTreeParams{BackendNodeID: root, Role: roles[0]}
+		}
+		nodes, err := perceived(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			if text(node.Name) == name && slices.Contains(roles, text(node.Role)) {
+				found = append(found, node)
 			}
 		}
 	}
