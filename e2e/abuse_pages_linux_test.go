@@ -40,13 +40,9 @@ func multipartForm(t *testing.T, namesAndValues ...string) (body []byte, content
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for i := 0; i < len(namesAndValues); i += 2 {
-		if err := w.WriteField(namesAndValues[i], namesAndValues[i+1]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteField(namesAndValues[i], namesAndValues[i+1]))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return b.Bytes(), w.FormDataContentType()
 }
 
@@ -144,18 +140,14 @@ func TestSlowExpiredFormsKeepNobodyOut(t *testing.T) {
 	got := make(chan int, 16)
 	for range cap(got) {
 		conn, err := send("127.0.0.1", int64(len(body)), body[:len(body)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		go func() { got <- statusOf(conn) }()
 	}
 	for range cap(got) - slots {
 		statuses[<-got]++
 	}
 	conn, err := send("127.0.0.2", int64(len(body)), body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if status := statusOf(conn); status != http.StatusForbidden {
 		t.Errorf("from another address: status %d, want 403", status)
 	}
@@ -251,9 +243,7 @@ func TestLargestPagesExhaustNothing(t *testing.T) {
 func formsOf(t *testing.T, p *process, page string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", p.url+"/rest/forms/1.0/page/"+page+"/form", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.SetBasicAuth("ann", "secret")
 	r, err := do(client, req)
 	if err != nil || r.status != 200 {

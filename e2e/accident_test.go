@@ -39,9 +39,7 @@ func mustHold(t *testing.T, dir string, want ...string) {
 func remove(t *testing.T, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(path))
 	}
 }
 
@@ -49,9 +47,7 @@ func remove(t *testing.T, paths ...string) {
 func killWhenExists(t *testing.T, path string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	tick := time.NewTicker(time.Millisecond)

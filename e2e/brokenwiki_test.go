@@ -76,9 +76,7 @@ func newBrokenWiki(t *testing.T) *brokenWiki {
 func (b *brokenWiki) start(t *testing.T) {
 	t.Helper()
 	cert, err := tls.LoadX509KeyPair(b.cert.cert, b.cert.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var listener net.Listener
 	testkit.Eventually(t, "the port is free", func() bool {
 		listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", b.address)

@@ -23,17 +23,13 @@ func TestGeneratedClient(t *testing.T) {
 	if err != nil {
 		t.Fatalf("generate a client: %v", err)
 	}
-	if err := os.Mkdir(filepath.Join(module, "client"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(module, "client"), 0o755))
 	testkit.WriteFile(t, filepath.Join(module, "client", "client.go"), string(code))
 	for from, to := range map[string]string{
 		"testdata/client/main.go.txt": "main.go", "../tools/go.mod": "go.mod", "../tools/go.sum": "go.sum",
 	} {
 		content, err := os.ReadFile(from)
-		if err := errors.Join(err, os.WriteFile(filepath.Join(module, to), content, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, os.WriteFile(filepath.Join(module, to), content, 0o600)))
 	}
 	run := exec.Command("go", "run", ".", p.url)
 	run.Dir = module

@@ -59,9 +59,7 @@ func openDatabase(t *testing.T, path string) *sqlite3.Conn {
 	if err == nil {
 		_, err = db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return db
 }
 
@@ -70,9 +68,7 @@ func integrityCheck(t *testing.T, path string) {
 	db := openDatabase(t, path)
 	defer func() { _ = db.Close() }()
 	stmt, _, err := db.Prepare(`PRAGMA integrity_check`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = stmt.Close() }()
 	if !stmt.Step() || stmt.ColumnText(0) != "ok" {
 		t.Fatalf("integrity_check: %s %v", stmt.ColumnText(0), stmt.Err())

@@ -26,9 +26,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	if err := os.Mkdir(s.data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(s.data, 0o700))
 	p := launch(t, onSmallDisk(t, s, 4<<20))
 	for range 20 {
 		p.must(t, 201, "POST", "/note/submission", note("before"))
@@ -44,9 +42,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("%d submissions while the disk is full, want the 20 from before", len(during))
 	}
 
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filler))
 	p.must(t, 201, "POST", "/note/submission", large)
 	if after := p.submissions(t, "note"); len(after) != 21 {
 		t.Errorf("%d submissions after all, want 21", len(after))
@@ -58,18 +54,14 @@ func TestFullDisk(t *testing.T) {
 func TestUploadsLeaveRoom(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	if err := os.Mkdir(s.data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(s.data, 0o700))
 	restart := onDiskThatStays(t, s, 64<<20)
 	p := launch(t, restart())
 	const size = 3 << 20
 	upload := func(i int) response {
 		t.Helper()
 		r, err := p.sendStream(t, io.LimitReader(rand.NewChaCha8([32]byte{byte(i)}), size), fmt.Sprint(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	works := func(what string) {
@@ -109,9 +101,7 @@ func TestUploadsLeaveRoom(t *testing.T) {
 		p.must(t, 204, "DELETE", fmt.Sprintf("/paper/result/%d", id), "")
 	}
 	testkit.Eventually(t, "an upload finds room again", func() bool { return upload(stored).status == 201 })
-	if err := p.terminate(t); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.terminate(t))
 	p = launch(t, restart())
 	works("in the end")
 	for id, text := range p.submissions(t, "paper") {
@@ -139,16 +129,10 @@ func onDiskThatStays(t *testing.T, s site, bytes int) (serve func() *exec.Cmd) {
 	holder := mountNamespace(t, nil, mountDisk(s, bytes)+` && echo mounted && exec cat`)
 	holder.Stderr = os.Stderr
 	in, err := holder.StdinPipe() // cat ends with it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := holder.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, holder.Start())
 	t.Cleanup(func() {
 		if err := errors.Join(in.Close(), holder.Wait()); err != nil {
 			t.Error(err)
@@ -169,9 +153,7 @@ func onDiskThatStays(t *testing.T, s site, bytes int) (serve func() *exec.Cmd) {
 func fillUp(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = f.Close() }()
 	for block := make([]byte, 4096); err == nil; {
 		_, err = f.Write(block)
@@ -192,9 +174,7 @@ func TestFailingDisk(t *testing.T) {
 		p.must(t, 201, "POST", "/note/submission", note("before"))
 	}
 	info, err := os.Stat(filepath.Join(s.data, "formulary.db-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	setFileSizeLimit(t, p, uint64(info.Size()))
 	for range 5 {
 		r := p.must(t, 503, "POST", "/note/submission", note(strings.Repeat("it will not take this ", 1000)))
@@ -222,9 +202,7 @@ func TestFailingDisk(t *testing.T) {
 func setFileSizeLimit(t *testing.T, p *process, bytes uint64) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
-	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
 }
 
 func assertPlainProblem(t *testing.T, r response) {

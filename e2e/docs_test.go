@@ -19,9 +19,7 @@ import (
 func docBlocks(t *testing.T, page, language string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/" + page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var blocks []string
 	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		blocks = append(blocks, m[1])
@@ -50,9 +48,7 @@ func runBeside(t *testing.T, cmd *exec.Cmd) {
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // for what a shell starts
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
@@ -77,9 +73,7 @@ func awaitListener(t *testing.T, address string) {
 func TestDocumentedRequests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/api.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	blocks := regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n").FindAllStringSubmatch(string(text), -1)
 	if len(blocks) < 8 {
 		t.Fatalf("only %d blocks of shell lines", len(blocks))

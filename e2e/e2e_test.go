@@ -31,6 +31,13 @@ import (
 // binary is the path of the program under test.
 var binary string
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMain(m *testing.M) {
 	if signal.Ignored(syscall.SIGHUP) {
 		// The tests run under nohup. Processes inherit what is ignored, but not
@@ -90,13 +97,9 @@ func begin(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, urls: make(chan string, 1), done: make(chan error, 1)}
 	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.stderr = stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Start())
 	go func() {
 		p.read(stderr, p.urls)
 		p.done <- p.cmd.Wait()
@@ -179,9 +182,7 @@ func (p *process) kill() {
 func (p *process) terminate(t *testing.T) error {
 	t.Helper()
 	const within = 20 * time.Second
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case err := <-p.done:
 		p.done <- err
@@ -263,9 +264,7 @@ func (p *process) signIn(t *testing.T, user string) string {
 	t.Helper()
 	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := c.PostForm(p.url+"/login", url.Values{"username": {user}, "password": {"secret"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 	if len(resp.Cookies()) != 1 {
 		t.Fatalf("sign in as %s: status %d", user, resp.StatusCode)
@@ -286,9 +285,7 @@ type submission struct {
 func (p *process) submissions(t *testing.T, form string) map[int64]string {
 	t.Helper()
 	var list []submission
-	if err := json.Unmarshal([]byte(p.must(t, 200, "GET", "/"+form+"/submission", "").body), &list); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(p.must(t, 200, "GET", "/"+form+"/submission", "").body), &list))
 	texts, last := map[int64]string{}, int64(0)
 	for _, s := range list {
 		if s.ID <= last {

@@ -52,9 +52,7 @@ func subjects(t *testing.T, server *mailtest.Server) (list []string) {
 	t.Helper()
 	for _, text := range server.Mails() {
 		m, err := mail.ReadMessage(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
 		content, bodyErr := io.ReadAll(quotedprintable.NewReader(m.Body))
 		if err != nil || bodyErr != nil || !mailLink.Match(content) || regexp.MustCompile(`\bann\b|private`).Match(append(content, text...)) {
@@ -65,9 +63,7 @@ func subjects(t *testing.T, server *mailtest.Server) (list []string) {
 			"To": "<hr@example.org>", "Cc": "", "Bcc": "", "From": `"Forms" <forms@example.org>`, "Auto-Submitted": "auto-generated",
 			"Content-Type": "text/plain; charset=UTF-8", "Content-Transfer-Encoding": "quoted-printable",
 		} {
-			if got := m.Header.Get(name); got != want {
-				t.Errorf("%s: %s, want %s", name, got, want)
-			}
+			testkit.Same(t, name, m.Header.Get(name), want)
 		}
 	}
 	return list
@@ -126,9 +122,7 @@ func failures(t *testing.T, p *process) (times []time.Time) {
 			Time        time.Time
 			Level, Hook string
 		}
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(text), &line))
 		if line.Level == "WARN" && line.Hook == "mail" {
 			times = append(times, line.Time)
 		}
@@ -157,9 +151,7 @@ func TestMailTellsNoSecret(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	mustRun(t, s.command("backup", backup)...)
 	content, err := os.ReadFile(backup)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	told["backup"] = string(bytes.ReplaceAll(content, []byte("hr@example.org"), nil)) // it has to have that
 	testkit.WriteFile(t, file, right+"\n")
 	testkit.Eventually(t, "the mail has come", func() bool { return len(server.Mails()) == 1 })

@@ -119,9 +119,7 @@ func TestEventsTellNoSecret(t *testing.T) {
 	told["log"] = p.output()
 	for _, path := range []string{file, filepath.Join(s.data, "formulary.db")} {
 		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		told[path] = string(content)
 	}
 	mustNotTell(t, told, strings.TrimPrefix(r.secret, "whsec_"), "hidden-path", strings.TrimPrefix(r.URL, "http://"))

@@ -27,9 +27,7 @@ func filled(t *testing.T) map[string][]map[string]any {
 		"registration": "104/form/registration", "helpers": "104/form/helpers",
 	} {
 		req, err := request(t.Context(), p.url, "GET", "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.URL.Path = "/rest/forms/1.0/page/" + path + "/result"
 		req.SetBasicAuth("carol", "christmas") // who may read all of them
 		r, err := do(client, req)

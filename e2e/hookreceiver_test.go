@@ -60,9 +60,7 @@ func newReceiver(t *testing.T, name string) *receiver {
 	t.Helper()
 	r := &receiver{name: name, secret: "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text())), running: map[string]bool{}}
 	hook, err := standardwebhooks.NewWebhook(r.secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil {

@@ -34,9 +34,7 @@ func TestInstallAsDocumented(t *testing.T) {
 	unit := m.unit(t, "formulary.service")
 	p := launch(t, unit)
 	resp, err := http.Get(p.url + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("/healthz: %d", resp.StatusCode)
@@ -90,9 +88,7 @@ func TestUnitsRestartAfterACrashOnly(t *testing.T) {
 func documented(t *testing.T, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
 	_, block, _ := strings.Cut(section, "\n```sh\n")
 	block, _, found := strings.Cut(block, "\n```\n")
@@ -137,19 +133,13 @@ func newMachine(t *testing.T) machine {
 		options = []string{"--map-auto"} // more users than one
 	}
 	deploy, err := filepath.Abs("../deploy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := mountNamespace(t, options, newRoot, t.TempDir(), binary, deploy)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -81,9 +81,7 @@ func TestOneUserCantHoldTheMemory(t *testing.T) {
 func (p *process) siege(t *testing.T, count, answered int, method, path, rest string) (statuses map[int]int, conns []net.Conn) {
 	t.Helper()
 	req, err := request(t.Context(), p.url, method, path, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n%s", method, req.URL.Path, req.Header.Get("Authorization"), rest)
 	return flood(t, req.URL.Host, text, count, answered)
 }
@@ -127,9 +125,7 @@ func dialSmall(t *testing.T, address string) net.Conn {
 		return err
 	}}
 	conn, err := dialer.DialContext(context.Background(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -149,17 +145,13 @@ func statusOf(conn net.Conn) int {
 func (p *process) memory(t *testing.T, name string) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := regexp.MustCompile(`(?m)^` + name + `:\s+(\d+) kB$`).FindSubmatch(status)
 	if found == nil {
 		t.Fatalf("no %s in %s", name, status)
 	}
 	kib, err := strconv.ParseInt(string(found[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return kib << 10
 }
 
@@ -168,9 +160,7 @@ func TestMemoryLimitOfDeployments(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"systemd/formulary.service", "systemd/formulary@.service", "docker/Dockerfile"} {
 		text, err := os.ReadFile(filepath.Join("../deploy", file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		env := regexp.MustCompile(`\bGOMEMLIMIT=\S+\n`).FindString(string(text))
 		cmd := exec.Command(binary, append(newSite(t).serve(), "--metrics")...)
 		cmd.Env = append(os.Environ(), strings.TrimSpace(env))

@@ -166,9 +166,7 @@ func keep(t *testing.T, p *process) (path string) {
 	var s submission
 	for i := range 3 {
 		body := p.must(t, 201, "POST", "/kept/submission", note(fmt.Sprint("kept ", i))).body
-		if err := json.Unmarshal([]byte(body), &s); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(body), &s))
 	}
 	return fmt.Sprint("/kept/submission/", s.ID)
 }

@@ -1,14 +1,14 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+)
 
 // Ctrl-C in a shell also ends the program that the log is piped to.
 func TestLogThatIsClosed(t *testing.T) {
 	t.Parallel()
 	p := start(t, newSite(t))
-	if err := p.stderr.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.stderr.Close())
 	p.must(t, 201, "POST", "/note/submission", note("x"))
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)

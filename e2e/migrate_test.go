@@ -40,9 +40,7 @@ const bulk = 3000
 func fillStore(t *testing.T, dir string, count int) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	records := make([]store.Record, count)
 	for i := range records {
 		text := forms.Entry{ID: int64(i+1)*(forms.MaxEntries+1) + 1, FieldID: "text", Value: fmt.Sprint("note ", i)}
@@ -50,9 +48,7 @@ func fillStore(t *testing.T, dir string, count int) {
 			ID: int64(i + 1), PageID: 1, FormID: "note", Username: "ann", Entries: forms.EncodeEntries(nil, []forms.Entry{text}), Created: time.UnixMilli(0),
 		}
 	}
-	if err := errors.Join(s.Load(t.Context(), records), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(s.Load(t.Context(), records), s.Close()))
 }
 
 // interrupt starts a command and sends it a signal as soon as it prints progress.
@@ -61,19 +57,13 @@ func interrupt(t *testing.T, signal syscall.Signal, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, args...)
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	var said strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
 		if strings.HasPrefix(lines.Text(), "copying: ") {
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Signal(signal))
 		}
 	}
 	if err := cmd.Wait(); err == nil {

@@ -51,9 +51,7 @@ func findNginx(t *testing.T) string {
 func (n *nginx) configuration(t *testing.T, replicas []*replica) string {
 	t.Helper()
 	content, err := os.ReadFile("../deploy/nginx/formulary.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	conf := string(content)
 	for _, change := range [][2]string{
 		{"server 127.0.0.1:8081 ", "server " + replicas[0].address + " "},
@@ -136,9 +134,7 @@ func testNginxTLS(t *testing.T, n *nginx) {
 	}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+n.plain+"/docs?a=b", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	req.Host = "forms.example.com"
 	plain := &http.Client{CheckRedirect: c.CheckRedirect}
 	if r, err = do(plain, req); err != nil || r.status != http.StatusPermanentRedirect || r.header.Get("Location") != nginxURL+"/docs?a=b" {
@@ -155,15 +151,11 @@ func testClientAddress(t *testing.T, n *nginx, replicas []*replica) {
 	login := func(c *http.Client, password string) response {
 		t.Helper()
 		req, err := request(t.Context(), nginxURL, "GET", "/note", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.SetBasicAuth("ann", password)
 		req.Header.Set("X-Forwarded-For", "203.0.113.9")
 		r, err := do(c, req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	guesser, other := n.client("127.0.0.5"), n.client("127.0.0.6")
@@ -202,9 +194,7 @@ func testSizes(t *testing.T, n *nginx, replicas []*replica) {
 		}
 	}
 	req, err := request(t.Context(), nginxURL, "GET", "/note/submission", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	through, err := do(c, req)
 	direct := replicas[0].must(t, 200, "GET", "/note/submission", "")
 	if err != nil || through.status != http.StatusOK || through.body != direct.body || len(direct.body) < 7_000_000 {

@@ -27,9 +27,7 @@ func TestDatabaseEndsUnderLoad(t *testing.T) {
 			people.watch(t, path, urls...)
 			for range testkit.Rounds(1, 3) {
 				l.moreAcked(t, 100)
-				if err := end(cluster); err != nil {
-					t.Fatal(err)
-				}
+				must(t, end(cluster))
 				l.moreDoubtful(t, 6)
 				if status := ready(t, replicas[0].process); status != http.StatusServiceUnavailable {
 					t.Errorf("/readyz during the outage: %d", status)
@@ -66,13 +64,9 @@ func ready(t *testing.T, p *process) int {
 func fetch(t *testing.T, p *process, path string) response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), "GET", p.url+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := do(client, req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 

@@ -41,15 +41,11 @@ func (p *process) leaveUnread(t *testing.T, count int, cookie, path string) (sta
 func (p *process) cpu(t *testing.T) (ticks int) {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, text := range fields[11:13] { // utime and stime
 		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ticks += n
 	}
 	return ticks

@@ -35,9 +35,7 @@ func startProxied(t *testing.T, s site, args ...string) proxied {
 func proxyTo(t *testing.T, database string) (proxy *toxiproxy.Proxy, through string) {
 	t.Helper()
 	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.New(io.Discard))
 	proxy = toxiproxy.NewProxy(server, "postgres", fmt.Sprint("127.0.0.1:", freePort(t)), u.Host)
 	startProxy(t, proxy)
@@ -68,9 +66,7 @@ func poison(t *testing.T, proxy *toxiproxy.Proxy, toxic string) (cure func()) {
 	}
 	return func() {
 		t.Helper()
-		if err := proxy.Toxics.RemoveToxic(context.Background(), added.Name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, proxy.Toxics.RemoveToxic(context.Background(), added.Name))
 	}
 }
 

@@ -68,9 +68,7 @@ func testReceiver(t *testing.T, url, file string) {
 	t.Helper()
 	post := func(header http.Header, body string) int {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.Header = header
 		r, err := do(client, req)
 		if err != nil {
@@ -97,9 +95,7 @@ func testReceiver(t *testing.T, url, file string) {
 	}
 	signed := func(at time.Time) http.Header {
 		key, err := base64.StdEncoding.DecodeString(hookSecret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		mac := hmac.New(sha256.New, key)
 		_, _ = fmt.Fprintf(mac, "own.%d.{}", at.Unix())
 		return http.Header{

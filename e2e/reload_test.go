@@ -25,14 +25,10 @@ func TestHangUpReloads(t *testing.T) {
 		p.must(t, 404, "GET", "/"+rename, "")
 		testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), strings.ReplaceAll(pageSource, "form: note", "form: "+rename))
 		users, err := os.ReadFile(s.users)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		user := "user" + strconv.Itoa(i)
 		testkit.WriteFile(t, s.users, string(users)+strings.Replace(strings.SplitAfter(string(users), "\n")[0], "ann:", user+":", 1))
-		if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.cmd.Process.Signal(syscall.SIGHUP))
 		testkit.Eventually(t, "the server has reloaded", func() bool {
 			return strings.Count(p.output(), `"msg":"reloaded on SIGHUP"`) == i+1
 		})
@@ -73,9 +69,7 @@ func TestHangUpStaysIgnoredUnderNohup(t *testing.T) {
 	args := append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, binary}, newSite(t).serve()...)
 	p := launch(t, exec.Command("sh", args...))
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	match := regexp.MustCompile(`SigIgn:\s*([0-9a-f]+)`).FindSubmatch(status)
 	if match == nil {
 		t.Fatalf("no signals in %s", status)

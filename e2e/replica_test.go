@@ -73,9 +73,7 @@ func freePort(t *testing.T) int64 {
 		if err != nil {
 			continue
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Close())
 		return port
 	}
 	t.Fatal("no port is free")

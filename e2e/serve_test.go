@@ -65,9 +65,7 @@ func TestFlagsOfServe(t *testing.T) {
 			method = "POST"
 		}
 		req, err := http.NewRequestWithContext(t.Context(), method, "https://forms.example.com"+tt.path, strings.NewReader(tt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.Header = http.Header{"Content-Type": {"application/json"}, "X-User": {"zoe"}, "X-Groups": {"staff"}, "X-Forwarded-For": {proxy}}
 		r, err := do(cert.client(address, tt.from), req)
 		if said := fmt.Sprint(r.header, r.body); err != nil || r.status != tt.status || !strings.Contains(said, tt.text) {
@@ -134,9 +132,7 @@ func TestExamplesAsPrinted(t *testing.T) {
 	s.pages, s.users = "../examples/pages", "../examples/users.htpasswd"
 	p := start(t, s, "--groups", "../examples/groups")
 	script, err := os.ReadFile("../scripts/run-examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := strings.ReplaceAll(string(script), `\\`+"\n", "")
 	text = strings.ReplaceAll(text, "$api", p.url+"/rest/forms/1.0")
 	lines := regexp.MustCompile(`(?m)^  curl .*$`).FindAllString(text, -1)

@@ -45,9 +45,7 @@ type issuer struct {
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	i := &issuer{key: key, nonces: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
@@ -214,9 +212,7 @@ type visitor struct {
 func (c *company) visitor(t *testing.T, address string) visitor {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v := visitor{c.certificate.client(address, ""), t}
 	v.Jar = jar
 	transport := v.Transport.(*http.Transport)
@@ -234,9 +230,7 @@ func (c *company) visitor(t *testing.T, address string) visitor {
 func (v visitor) ask(method, path, body string, header ...string) (r response, at string) {
 	v.t.Helper()
 	req, err := http.NewRequestWithContext(v.t.Context(), method, nginxURL+path, strings.NewReader(body))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	must(v.t, err)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Add(header[i], header[i+1])
 	}
@@ -246,9 +240,7 @@ func (v visitor) ask(method, path, body string, header ...string) (r response, a
 	}
 	defer func() { _ = resp.Body.Close() }()
 	content, err := io.ReadAll(resp.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	must(v.t, err)
 	return response{resp.StatusCode, resp.Header, string(content)}, resp.Request.URL.String()
 }
 

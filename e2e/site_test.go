@@ -53,14 +53,10 @@ func newSite(t *testing.T) site {
 	t.Helper()
 	dir := t.TempDir()
 	s := site{pages: filepath.Join(dir, "pages"), users: filepath.Join(dir, "users"), data: filepath.Join(dir, "data")}
-	if err := os.Mkdir(s.pages, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(s.pages, 0o755))
 	testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), pageSource)
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testkit.WriteFile(t, s.users, "ann:"+string(hash)+"\nben:"+string(hash)+"\n")
 	return s
 }
@@ -150,9 +146,7 @@ func mustRefuse(t *testing.T, because string, args ...string) string {
 func assertNoPassword(t *testing.T, s site, said ...string) {
 	t.Helper()
 	u, err := url.Parse(s.database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	password, ok := u.User.Password()
 	if !ok {
 		t.Fatal("there is no password that could be told")

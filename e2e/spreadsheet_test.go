@@ -130,40 +130,28 @@ func TestSpreadsheetComputes(t *testing.T) {
 			(895+7*i)/100, (895+7*i)%100, i%5+1, i%28+1))
 	}
 	book, err := excelize.OpenReader(strings.NewReader(p.must(t, 200, "GET", "/prices/result?format=xlsx", "").body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	last := answers + 1
 	for cell, formula := range map[string]string{
 		"D%d": "SUM(D2:D%d)", "E%d": "AVERAGE(E2:E%d)", "F%d": "MAX(F2:F%d)-MIN(F2:F%d)",
 	} {
 		formula = strings.ReplaceAll(formula, "%d", fmt.Sprint(last))
-		if err := book.SetCellFormula("prices", fmt.Sprintf(cell, last+1), formula); err != nil {
-			t.Fatal(err)
-		}
+		must(t, book.SetCellFormula("prices", fmt.Sprintf(cell, last+1), formula))
 	}
 	dir := t.TempDir()
-	if err := book.SaveAs(filepath.Join(dir, "prices.xlsx")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, book.SaveAs(filepath.Join(dir, "prices.xlsx")))
 	convert(t, dir, "book", "", "prices.xlsx")
 	text, err := os.ReadFile(filepath.Join(dir, "book", "prices-prices.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	want := fmt.Sprintf(",,,%d.%d,%d,27", cents/100, cents%100/10, ratings/answers)
-	if got := lines[len(lines)-1]; got != want {
-		t.Errorf("computed %s, want %s", got, want)
-	}
+	testkit.Same(t, "computed", lines[len(lines)-1], want)
 }
 
 func quoted(t *testing.T, text string) string {
 	t.Helper()
 	b, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -199,9 +187,7 @@ func convert(t *testing.T, dir, to, importFilter string, files ...string) {
 func sheet(t *testing.T, path string) (rows [][]string) {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = f.Close() }()
 	all, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(all) == 0 {

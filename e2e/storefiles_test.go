@@ -20,9 +20,7 @@ func TestFileIsCutShort(t *testing.T) {
 			fillStore(t, s.data, 500) // and closed: all of it is in the database
 			p := start(t, s)
 			p.must(t, 201, "POST", "/note/submission", note("in the log"))
-			if err := os.Truncate(filepath.Join(s.data, name), 4096); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Truncate(filepath.Join(s.data, name), 4096))
 			p.must(t, 503, "POST", "/note/submission", note("would be lost"))
 			if r := fetch(t, p, "/readyz"); r.status != 503 {
 				t.Errorf("/readyz: status %d:\n%s", r.status, p.output())
@@ -30,9 +28,7 @@ func TestFileIsCutShort(t *testing.T) {
 			testkit.Eventually(t, "the log tells that "+name+" was emptied or cut short", func() bool {
 				return strings.Contains(p.output(), name+" was emptied or cut short")
 			})
-			if err := p.terminate(t); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.terminate(t))
 			if strings.HasSuffix(name, "-wal") { // it has lost a submission
 				mustRefuse(t, "the write-ahead log", "verify", "--data", s.data)
 			}
@@ -44,9 +40,7 @@ func TestFileIsCutShort(t *testing.T) {
 func TestExpiredSessionsAreRemoved(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	if err := start(t, s).terminate(t); err != nil {
-		t.Fatal(err)
-	}
+	must(t, start(t, s).terminate(t))
 	path := filepath.Join(s.data, "formulary.db")
 	db := openDatabase(t, path)
 	err := db.Exec(`INSERT INTO sessions (hash, owner, expires, sealed) VALUES (x'01', x'02', 1, x'03')`)

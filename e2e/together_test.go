@@ -79,8 +79,6 @@ func atOnce(t *testing.T, count int, call func(i int) (int, error)) map[int]int 
 func create(t *testing.T, p *process, form, body string) int64 {
 	t.Helper()
 	var s submission
-	if err := json.Unmarshal([]byte(p.must(t, 201, "POST", "/"+form+"/submission", body).body), &s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(p.must(t, 201, "POST", "/"+form+"/submission", body).body), &s))
 	return s.ID
 }

@@ -51,13 +51,9 @@ func testUploadsTakeLittleMemory(t *testing.T, s site) {
 	}
 	for i, id := range ids {
 		req, err := request(t.Context(), p.url, "GET", fmt.Sprintf("/paper/submission/%d/file/doc/large.bin", id), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sum := sha256.New()
 		n, err := io.Copy(sum, resp.Body)
 		_ = resp.Body.Close()
@@ -125,20 +121,14 @@ func (s site) storeBytes(t *testing.T) (size int64) {
 	if s.database == "" {
 		for _, name := range []string{"formulary.db", "formulary.db-wal"} {
 			info, err := os.Stat(filepath.Join(s.data, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			size += info.Size()
 		}
 		return size
 	}
 	conn, err := pgx.Connect(t.Context(), s.database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()
-	if err := conn.QueryRow(t.Context(), `SELECT pg_database_size(current_database())`).Scan(&size); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.QueryRow(t.Context(), `SELECT pg_database_size(current_database())`).Scan(&size))
 	return size
 }

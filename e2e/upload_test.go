@@ -143,9 +143,7 @@ func countRows(t *testing.T, path, query string) int {
 	db := openDatabase(t, path)
 	defer func() { _ = db.Close() }()
 	stmt, _, err := db.Prepare(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = stmt.Close() }()
 	if !stmt.Step() {
 		t.Fatal(stmt.Err())

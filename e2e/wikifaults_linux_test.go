@@ -96,9 +96,7 @@ func passwordOf(user string) string { return "secret of " + user }
 func (s *besieged) trust(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(s.wiki.cert.cert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testkit.WriteFile(t, s.caFile, string(text))
 }
 

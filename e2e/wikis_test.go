@@ -73,18 +73,14 @@ func startDocumented(t *testing.T, text, address string) {
 func (l layout) visit(t *testing.T, client *http.Client) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	client.Jar = jar
 	origin := "https://" + l.host
 	const form, api = "/page/1/form/note", "/rest/forms/1.0/page/1/form/note"
 	ask := func(status int, text, method, path, contentType, body string) (*http.Response, string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, origin+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if contentType != "" {
 			req.Header.Set("Content-Type", contentType)
 			req.Header.Set("Origin", origin)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // openAuthor signs in and opens the author's page.
@@ -50,18 +51,14 @@ func authorWhileTyping(t *testing.T, server string) {
 	p.WaitText("This is the form as it was before the error.")
 	p.CheckAxe()
 	p.Click("link", "Line 5, column 19")
-	if got := browsertest.Eval[string](p, "getSelection().toString()"); got != "  - {id: x, type: dat}" {
-		t.Errorf("selected: %q", got)
-	}
+	testkit.Same(t, "selected", browsertest.Eval[string](p, "getSelection().toString()"), "  - {id: x, type: dat}")
 	p.Fill("Text of the form", written+"  - {id: x, type: date, label: A day}\n")
 	p.WaitText("A day")
 	p.WaitText("No problems")
 	if got := p.Value("Your name"); got != "Ann" || !p.Has("textbox", "More") {
 		t.Errorf("the form has forgotten %q", got)
 	}
-	if got := p.Focused(); got != `textbox "Text of the form"` {
-		t.Errorf("the focus is on %s", got)
-	}
+	testkit.Same(t, "focus", p.Focused(), `textbox "Text of the form"`)
 	address := p.Address()
 	p.Fill("Your name", "Bob")
 	p.Press("Enter")
@@ -172,7 +169,5 @@ func authorExpiredSession(t *testing.T, server string) {
 	p.Fill("Password", "wonderland")
 	p.Loads(func() { p.Click("button", "Sign in") })
 	p.WaitText("the text is as you left it")
-	if got := p.Value("Text of the form"); got != written {
-		t.Errorf("text %q", got)
-	}
+	testkit.Same(t, "text", p.Value("Text of the form"), written)
 }

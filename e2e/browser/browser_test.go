@@ -77,12 +77,8 @@ func startIn(t *testing.T, data string, args ...string) (url string, kill func()
 	args = append([]string{"serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--data", data}, args...)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, args...)
 	log, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
 	url, end := readAddress(log)
 	var once sync.Once
 	stop := func(signal os.Signal) {

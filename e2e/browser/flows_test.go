@@ -148,9 +148,7 @@ func fillIn(t *testing.T, s *site) {
 	p.press("Send")
 	p.wantStatus(422)
 	p.wantProblems("“Your name” is required", "“E-mail” must be an e-mail address such as name@example.org", "“Seats” must be a number such as 12 or -3.5", "“Room” is required", "“Day of arrival” is required")
-	if got := s.count(t, trip); got != before {
-		t.Errorf("%d submissions are stored, want %d", got, before)
-	}
+	testkit.Same(t, "submissions", s.count(t, trip), before)
 	p.Check()
 	wantTyped := func() {
 		t.Helper()
@@ -177,9 +175,7 @@ func fillIn(t *testing.T, s *site) {
 	p.press("Send")
 	p.want("Thank you. This is what was sent.", "Ann Other", "ann@example.org", "A window.\nNo garlic.", "Single", "Fish", "Museum", "Brewery", "2026-03-06", "booked", "No answer")
 	p.Check()
-	if got := s.count(t, trip); got != before+1 {
-		t.Errorf("%d submissions are stored, want %d", got, before+1)
-	}
+	testkit.Same(t, "submissions", s.count(t, trip), before+1)
 }
 
 // said is what screen readers were told last.
@@ -196,13 +192,9 @@ func conditions(t *testing.T, s *site) {
 			p.press("Update questions")
 			return
 		}
-		if got := said(p); got != announced {
-			t.Errorf("it says %q, want %q", got, announced)
-		}
+		testkit.Same(t, "it says", said(p), announced)
 	}
-	if got := p.Has("button", "Update questions"); got != s.options.NoScript {
-		t.Errorf("the button is there: %v", got)
-	}
+	testkit.Same(t, "the button is there", p.Has("button", "Update questions"), s.options.NoScript)
 	p.Fill("Your name", "Ann")
 	p.Select("Room", "Shared")
 	update("1 question added: Who shares your room?.")
@@ -299,9 +291,7 @@ func oneSubmission(t *testing.T, s *site) {
 	p.In("Size").Click("radio", "L")
 	p.press("Save")
 	p.want("The changes are saved.", "L")
-	if got := s.count(t, shirt); got != 1 {
-		t.Errorf("%d submissions are stored", got)
-	}
+	testkit.Same(t, "submissions", s.count(t, shirt), 1)
 }
 
 func anonymous(t *testing.T, s *site) {
@@ -386,9 +376,7 @@ func expiredSession(t *testing.T, s *site) {
 	p.wantValue("Your name", "")
 	p.wantValue("Wishes", "")
 	p.wantValue("Museum", "off")
-	if got := s.count(t, trip); got != before {
-		t.Errorf("%d submissions are stored, want %d", got, before)
-	}
+	testkit.Same(t, "submissions", s.count(t, trip), before)
 }
 
 func refusedPages(t *testing.T, s *site) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // newProxiedSite is a site behind a proxy that signs in everybody who opens /company/in,
@@ -19,9 +20,7 @@ func newProxiedSite(t *testing.T, options browsertest.Options) *site {
 	s := &site{pages: "testdata/filling", options: options}
 	server, err := url.Parse(start(t, "--pages", s.pages,
 		"--user-header", "X-User", "--trusted-proxies", "127.0.0.1", "--logout-url", "/company/out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	const cookie = "company"
 	forms := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(server)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const lunch = "/page/6/form/lunch"
@@ -23,19 +24,13 @@ func (s *site) store(t testing.TB, user, password, form string, values map[strin
 		fields[id] = map[string]string{"fieldId": id, "value": value}
 	}
 	body, err := json.Marshal(map[string]any{"fields": fields})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/rest/forms/1.0"+form+"/submission", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.SetBasicAuth(user, password)
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if _ = resp.Body.Close(); resp.StatusCode != http.StatusCreated {
 		t.Fatalf("store a submission: %s", resp.Status)
 	}
@@ -154,14 +149,10 @@ func editorAnswers(t *testing.T, s *site) {
 	pressed := func() string {
 		return browsertest.Eval[string](p.Page, `document.querySelector("[aria-pressed=true]").textContent`)
 	}
-	if got := pressed(); got != "Asked for" {
-		t.Errorf("%q is pressed", got)
-	}
+	testkit.Same(t, "pressed", pressed(), "Asked for")
 	p.press("Granted")
 	p.want("The changes are saved.", "Changed by eve")
-	if got := pressed(); got != "Granted" {
-		t.Errorf("%q is pressed after Granted", got)
-	}
+	testkit.Same(t, "pressed after Granted", pressed(), "Granted")
 	p.Check()
 	p.follow("Results")
 	p.wantPath(request + "/results?sort=first#submissions")
@@ -173,9 +164,7 @@ func editorAnswers(t *testing.T, s *site) {
 	}
 	p.wantNot("UTC") // times are those of the reader
 	q.goTo(request)
-	if got := browsertest.Eval[int](q.Page, `dispatchEvent(new Event("beforeprint")) && document.querySelectorAll(".paper-choices li").length`); got != 2 {
-		t.Errorf("%d choices are on paper", got)
-	}
+	testkit.Same(t, "choices on paper", browsertest.Eval[int](q.Page, `dispatchEvent(new Event("beforeprint")) && document.querySelectorAll(".paper-choices li").length`), 2)
 	if got := browsertest.Eval[int](q.Page, `dispatchEvent(new Event("afterprint")) && document.querySelectorAll(".paper-choices").length`); got != 0 {
 		t.Error("what is for paper stays on the screen")
 	}

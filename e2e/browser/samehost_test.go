@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // wikiOnHost is a page of a wiki that has the host in common with the forms.
@@ -28,9 +29,7 @@ func newSiteBesideAWiki(t *testing.T, options browsertest.Options) (s *site, wik
 	origin := "http://" + host.Listener.Addr().String()
 	s = newSite(t, options, "--base-path", "/forms", "--frame-ancestors", origin)
 	server, err := url.Parse(strings.TrimSuffix(s.url, "/forms"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	mux.Handle("/forms/", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(server)
 		r.Out.Host = r.In.Host

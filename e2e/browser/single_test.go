@@ -96,9 +96,7 @@ func TestSendingAgain(t *testing.T) {
 		want := func(p *page, want int) {
 			t.Helper()
 			p.want("This is what was sent.")
-			if got := s.count(t, trip); got != want {
-				t.Errorf("%s: %d submissions are stored, want %d", p, got, want)
-			}
+			testkit.Same(t, p.String()+": submissions", s.count(t, trip), want)
 		}
 
 		p := s.as(t, ann, trip)
@@ -133,9 +131,7 @@ func TestSendingAgain(t *testing.T) {
 		p.wantStatus(http.StatusConflict)
 		p.want("Nothing was sent.")
 		p.Check()
-		if got := s.count(t, trip); got != 4 {
-			t.Errorf("%d submissions are stored, want 4", got)
-		}
+		testkit.Same(t, "submissions", s.count(t, trip), 4)
 	}
 }
 
@@ -148,9 +144,7 @@ func TestAnswerLostInACrash(t *testing.T) {
 	var server atomic.Pointer[url.URL]
 	follow := func(address string) {
 		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		server.Store(u)
 	}
 	follow(s.url)
@@ -190,9 +184,7 @@ func TestAnswerLostInACrash(t *testing.T) {
 	p.wantValue("Your name", "Ann Other")
 	p.press("Send")
 	p.want("This is what was sent.")
-	if got := s.count(t, trip); got != 1 {
-		t.Errorf("%d submissions are stored, want 1", got)
-	}
+	testkit.Same(t, "submissions", s.count(t, trip), 1)
 	p.goTo(trip)
 	p.wantValue("Your name", "")
 }
@@ -240,9 +232,7 @@ func TestPrint(t *testing.T) {
 		p.Loads(func() { browsertest.Eval[any](p.Page, `document.forms[0].submit(), 0`) })
 		p.want("Ann Other", "Sent by ann")
 		p.wantNot("Sign out", "Change", "API documentation")
-		if got := browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`); got != "rgb(255, 255, 255)" {
-			t.Errorf("the paper is %s", got)
-		}
+		testkit.Same(t, "colour of the paper", browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`), "rgb(255, 255, 255)")
 		p.Check()
 	}
 }
@@ -253,9 +243,7 @@ func TestUploadProgress(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, browsertest.Options{})
 	server, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	proxy := httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host = server.Scheme, server.Host
 	}, ErrorHandler: func(http.ResponseWriter, *http.Request, error) {}}
@@ -270,9 +258,7 @@ func TestUploadProgress(t *testing.T) {
 	s.url = front.URL
 
 	file := filepath.Join(t.TempDir(), "ticket.txt")
-	if err := os.WriteFile(file, bytes.Repeat([]byte("seat "), 3<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, bytes.Repeat([]byte("seat "), 3<<20), 0o600))
 	p := s.as(t, ann, trip)
 	fillTrip(p)
 	p.Attach("Ticket", file)
@@ -321,9 +307,7 @@ func TestFileOverTheLimit(t *testing.T) {
 	t.Parallel()
 	const message = "A file is too large: each may have at most 100 kB. Nothing was changed."
 	file := filepath.Join(t.TempDir(), "ticket.txt")
-	if err := os.WriteFile(file, bytes.Repeat([]byte("x"), 150_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, bytes.Repeat([]byte("x"), 150_000), 0o600))
 	for _, options := range []browsertest.Options{{ConsoleErrors: true}, {NoScript: true}} {
 		s := newSite(t, options, "--max-file", "100000")
 		p := s.as(t, ann, trip)

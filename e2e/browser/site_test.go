@@ -57,17 +57,13 @@ func newSiteOf(t *testing.T, dir string, options browsertest.Options, args ...st
 	var users strings.Builder
 	for _, name := range []string{ann, ben, eve} {
 		hash, err := bcrypt.GenerateFromPassword([]byte(name+"-secret"), bcrypt.MinCost)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		users.WriteString(name + ":" + string(hash) + "\n")
 	}
 	file := filepath.Join(t.TempDir(), "users.htpasswd")
 	testkit.WriteFile(t, file, users.String())
 	pages := filepath.Join(t.TempDir(), "pages")
-	if err := os.CopyFS(pages, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(pages, os.DirFS(dir)))
 	s := &site{pages: pages, data: t.TempDir(), args: append([]string{"--pages", pages, "--users", file}, args...), options: options}
 	s.url, s.kill = startIn(t, s.data, s.args...)
 	return s
@@ -212,9 +208,7 @@ func (s *site) edit(t testing.TB, form, file, before, after string) {
 	t.Helper()
 	path := filepath.Join(s.pages, file)
 	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	put := func(text string) {
 		served := s.get(t, form)
 		testkit.WriteFile(t, path, text)
@@ -228,14 +222,10 @@ func (s *site) edit(t testing.TB, form, file, before, after string) {
 func (s *site) get(t testing.TB, path string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, s.url+"/rest/forms/1.0"+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	request.SetBasicAuth(eve, eve+"-secret")
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -248,8 +238,6 @@ func (s *site) get(t testing.TB, path string) string {
 func (s *site) count(t testing.TB, form string) int {
 	t.Helper()
 	var list []json.RawMessage
-	if err := json.Unmarshal([]byte(s.get(t, form+"/result")), &list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal([]byte(s.get(t, form+"/result")), &list))
 	return len(list)
 }

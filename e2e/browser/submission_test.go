@@ -1,6 +1,10 @@
 package browser
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
 
 // sent has somebody send the form trip, and returns the page that follows.
 func sent(t *testing.T, s *site, user string) *page {
@@ -67,9 +71,7 @@ func deleteSubmission(t *testing.T, s *site) {
 	address := p.path()
 	p.follow("Delete")
 	p.press("Delete")
-	if got := s.count(t, trip); got != before-1 {
-		t.Errorf("%d submissions are stored, want %d", got, before-1)
-	}
+	testkit.Same(t, "submissions", s.count(t, trip), before-1)
 	p.goTo(address)
 	p.wantStatus(404)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
 )
 
@@ -19,9 +20,7 @@ import (
 func documented(t *testing.T, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/wikis.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	found := regexp.MustCompile("(?s)\n```" + language + "\n(.*?\n)```\n").FindSubmatch(text)
 	if found == nil {
 		t.Fatalf("docs/wikis.md has no block in %s", language)
@@ -63,9 +62,7 @@ func newLiveWiki(t *testing.T, options browsertest.Options) *liveWiki {
 func proxyTo(t *testing.T, address string) http.Handler {
 	t.Helper()
 	to, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		r.SetXForwarded()

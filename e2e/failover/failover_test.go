@@ -79,9 +79,7 @@ func createDatabase(t *testing.T, c *cluster) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, c.url("postgres", "postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = conn.Close(ctx) }()
 	for _, statement := range []string{
 		"CREATE ROLE formulary LOGIN PASSWORD '" + password + "'",
@@ -94,9 +92,7 @@ func createDatabase(t *testing.T, c *cluster) {
 	// A server asks the standbys, too. One that does not know the database yet would refuse it.
 	testkit.Eventually(t, "both standbys have the database", func() (all bool) {
 		const sql = "SELECT count(*) = 2 FROM pg_stat_replication WHERE replay_lsn >= pg_current_wal_lsn()"
-		if err := conn.QueryRow(ctx, sql).Scan(&all); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, conn.QueryRow(ctx, sql).Scan(&all))
 		return all
 	})
 }
@@ -111,30 +107,22 @@ func startServers(t *testing.T, c *cluster, hooks string) (urls []string) {
 	t.Helper()
 	dir := t.TempDir()
 	binary, remove, err := testkit.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(remove)
 	pages, users := filepath.Join(dir, "pages"), filepath.Join(dir, "users")
 	hash, err := bcrypt.GenerateFromPassword([]byte("secret"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	testkit.WriteFile(t, filepath.Join(pages, "1.md"), page)
 	testkit.WriteFile(t, users, "ann:"+string(hash)+"\n")
 	for i := range servers {
 		port := freePort(t)
 		out, err := os.Create(filepath.Join(c.dir, fmt.Sprintf("formulary%d.log", i+1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		cmd := exec.CommandContext(t.Context(), binary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port),
 			"--pages", pages, "--users", users, "--anonymous-key", filepath.Join(dir, "anonymous.key"), "--access-log=false", "--hooks", hooks)
 		cmd.Env = append(os.Environ(), "FORMULARY_DATABASE="+c.url("formulary", "formulary"))
 		cmd.Stderr = out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = out.Close() })
 		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port))
 		testkit.Eventually(t, "the server is ready", func() bool { return isReady(urls[i]) })

@@ -187,14 +187,10 @@ func (l *load) check(t *testing.T) (sum tally) {
 func (l *load) read(t *testing.T) map[string][]int64 {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, l.urls[0]+submissions, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	req.SetBasicAuth("ann", "secret")
 	resp, err := l.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	var list []struct {
 		ID     int64

@@ -89,9 +89,7 @@ func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{as: unprivileged(t)}
 	dir, err := os.MkdirTemp("", "failover") //nolint:usetesting // cleanUp removes it, also when the test is killed
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	c.dir = dir
 	c.own(t, dir)
 	c.cleanUp(t)
@@ -102,17 +100,11 @@ func startCluster(t *testing.T) *cluster {
 			cluster: c, Name: fmt.Sprintf("node%d", i+1), Dir: filepath.Join(dir, fmt.Sprintf("node%d", i+1)),
 			Bin: bin, Etcd: etcd, Postgres: freePort(t), API: freePort(t),
 		}
-		if err := os.Mkdir(n.Dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Mkdir(n.Dir, 0o700))
 		c.own(t, n.Dir)
 		var text bytes.Buffer
-		if err := configuration.Execute(&text, n); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(n.file(), text.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, configuration.Execute(&text, n))
+		testkit.Must(t, os.WriteFile(n.file(), text.Bytes(), 0o644))
 		c.nodes = append(c.nodes, n)
 		n.start(t)
 	}
@@ -128,14 +120,10 @@ func unprivileged(t *testing.T) *syscall.Credential {
 		return nil
 	}
 	found, err := user.Lookup("postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	uid, uidErr := strconv.ParseUint(found.Uid, 10, 32)
 	gid, gidErr := strconv.ParseUint(found.Gid, 10, 32)
-	if err := errors.Join(uidErr, gidErr); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(uidErr, gidErr))
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
@@ -144,9 +132,7 @@ func (c *cluster) own(t *testing.T, path string) {
 	if c.as == nil {
 		return
 	}
-	if err := os.Chown(path, int(c.as.Uid), int(c.as.Gid)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chown(path, int(c.as.Uid), int(c.as.Gid)))
 }
 
 // binaries is the folder of PostgreSQL's programs, the latest that there is.
@@ -162,9 +148,7 @@ func binaries(t *testing.T) string {
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -187,9 +171,7 @@ rm -rf "$1"`
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			c.tellLogs(t)
@@ -214,9 +196,7 @@ func (c *cluster) tellLogs(t *testing.T) {
 func (c *cluster) run(t *testing.T, name, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	out, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = out.Close() }()
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir, out, out
@@ -225,9 +205,7 @@ func (c *cluster) run(t *testing.T, name, program string, args ...string) *exec.
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%s: %v (run 'make check-release', which installs it)", program, err)
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, name+".pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(c.dir, name+".pid"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600))
 	return cmd
 }
 
@@ -251,9 +229,7 @@ func (n *node) start(t *testing.T) {
 func (n *node) kill(t *testing.T) {
 	t.Helper()
 	// Patroni first: it would start another.
-	if err := errors.Join(n.patroni.Process.Kill(), syscall.Kill(n.postmaster(t), syscall.SIGKILL)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(n.patroni.Process.Kill(), syscall.Kill(n.postmaster(t), syscall.SIGKILL)))
 	_ = n.patroni.Wait() // which tells that it was killed
 }
 
@@ -265,14 +241,10 @@ func (n *node) freeze(t *testing.T) (end func()) {
 	postmaster := n.postmaster(t)
 	frozen := []int{n.patroni.Process.Pid, postmaster}
 	for _, pid := range frozen {
-		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, syscall.Kill(pid, syscall.SIGSTOP))
 	}
 	out, err := exec.CommandContext(t.Context(), "ps", "-o", "pid=", "--ppid", strconv.Itoa(postmaster)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, text := range strings.Fields(string(out)) {
 		pid, err := strconv.Atoi(text)
 		if err == nil && syscall.Kill(pid, syscall.SIGSTOP) == nil {
@@ -290,9 +262,7 @@ func (n *node) freeze(t *testing.T) (end func()) {
 func (n *node) postmaster(t *testing.T) (pid int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(n.Dir, "data", "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	first, _, _ := strings.Cut(string(text), "\n")
 	if pid, err = strconv.Atoi(first); err != nil {
 		t.Fatal(err)

@@ -62,9 +62,7 @@ func newFixture(t *testing.T, users, groups string) *fixture {
 		Logger:     slog.New(slog.NewTextHandler(f.logs, nil)),
 		Now:        f.now,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.compare = f.compare
 	d.slots = newLoginSlots(fixtureSlots)
 	f.Directory = d
@@ -105,6 +103,11 @@ func (f *fixture) computations() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.costs)
+}
+
+func (f *fixture) wantComputed(want int) {
+	f.t.Helper()
+	testkit.Same(f.t, "computations", f.computations(), want)
 }
 
 func (f *fixture) login(user, password, addr string) error {
@@ -150,9 +153,7 @@ func (f *fixture) wantThrottled(user, password, addr string, retryAfter time.Dur
 func (f *fixture) replace(file, content string) {
 	f.t.Helper()
 	testkit.WriteFile(f.t, file+".new", content)
-	if err := os.Rename(file+".new", file); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, os.Rename(file+".new", file))
 	f.Reload(f.t.Context())
 }
 
@@ -169,16 +170,12 @@ func userLine(user, password string) string { return user + ":" + fakeHash(passw
 func TestAuthenticateWithRealBcrypt(t *testing.T) {
 	dir := t.TempDir()
 	hash, err := bcrypt.GenerateFromPassword([]byte("sesame"), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tail := string(hash[3:])
 	file := filepath.Join(dir, "users")
 	testkit.WriteFile(t, file, "a:$2a"+tail+"\nb:$2b"+tail+"\ny:$2y"+tail+"\n")
 	d, err := Open(Options{UsersFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, user := range []string{"a", "b", "y"} {
 		id, err := d.Authenticate(t.Context(), user, "sesame", home)
 		if err != nil || id.Name != user {
@@ -250,15 +247,11 @@ func TestVerifiedCredentialIsRemembered(t *testing.T) {
 	f.wantLogin("alice", "sesame", home)
 	f.advance(verifiedTTL - time.Nanosecond)
 	f.wantLogin("alice", "sesame", away)
-	if got := f.computations(); got != 1 {
-		t.Errorf("within the TTL: %d computations, want 1", got)
-	}
+	f.wantComputed(1)
 	f.wantBad("alice", "wrong", home)
 	f.advance(time.Nanosecond)
 	f.wantLogin("alice", "sesame", home)
-	if got := f.computations(); got != 3 {
-		t.Errorf("after the TTL: %d computations, want 3", got)
-	}
+	f.wantComputed(3)
 }
 
 func TestChangedUserIsOutAtOnce(t *testing.T) {
@@ -283,9 +276,7 @@ func TestChangedUserIsOutAtOnce(t *testing.T) {
 func TestRefresh(t *testing.T) {
 	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
 	alice, err := f.Authenticate(t.Context(), "alice", "sesame", home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.replace(f.groups, "hr: alice\n")
 	now, err := f.Refresh(alice)
 	if err != nil || !slices.Contains(now.Groups, "hr") || slices.Contains(now.Groups, "staff") {
@@ -317,9 +308,7 @@ func TestGroups(t *testing.T) {
 	check := func(staff, admins bool) {
 		t.Helper()
 		id, err := f.Authenticate(t.Context(), "alice", "sesame", home)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if slices.Contains(id.Groups, "staff") != staff || slices.Contains(id.Groups, "admins") != admins {
 			t.Errorf("alice is in %q", id.Groups)
 		}
@@ -361,9 +350,7 @@ func TestOneComputationPerCredential(t *testing.T) {
 		synctest.Wait()
 		close(f.block)
 		done.Wait()
-		if got := f.computations(); got != 1 {
-			t.Errorf("%d computations, want 1", got)
-		}
+		f.wantComputed(1)
 	})
 }
 
@@ -381,9 +368,7 @@ func TestWaitingHostsShareAComputation(t *testing.T) {
 		synctest.Wait()
 		close(f.block)
 		done.Wait()
-		if got := f.computations(); got != 1 {
-			t.Errorf("%d computations, want 1", got)
-		}
+		f.wantComputed(1)
 	})
 }
 
@@ -397,14 +382,10 @@ func TestComputationsAreLimited(t *testing.T) {
 			done.Go(func() { f.wantBad(fmt.Sprint("user", i), "sesame", home) })
 		}
 		synctest.Wait()
-		if got := f.computations(); got != limit {
-			t.Errorf("%d computations at a time, want %d", got, limit)
-		}
+		f.wantComputed(limit)
 		close(f.block)
 		done.Wait()
-		if got := f.computations(); got != 3*limit {
-			t.Errorf("%d computations in the end, want %d", got, 3*limit)
-		}
+		f.wantComputed(3 * limit)
 	})
 }
 

@@ -1,41 +1,30 @@
 package auth
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestParseGroups(t *testing.T) {
-	for _, tt := range []struct {
-		name, in string
-		want     map[string][]string
-		bad      []string
-	}{
-		{"empty", "", map[string][]string{}, nil},
-		{"plain", "staff: alice bob\nadmins: bob\n", map[string][]string{"alice": {"staff"}, "bob": {"admins", "staff"}}, nil},
-		{"union of lines", "staff: alice\nadmins: alice\nstaff: bob alice\n", map[string][]string{"alice": {"admins", "staff"}, "bob": {"staff"}}, nil},
-		{"comments, blank lines, CRLF, mark", "\uFEFF# x: y\r\n\r\nstaff:alice\r\n", map[string][]string{"alice": {"staff"}}, nil},
-		{"blanks", " staff \t:\talice   bob \n", map[string][]string{"alice": {"staff"}, "bob": {"staff"}}, nil},
-		{"no members", "staff:\n", map[string][]string{}, nil},
-		{"the rest applies", "staff alice\n: alice\nst\x01aff: alice\nst\xffaff: alice\nstaff: alice\n", map[string][]string{"alice": {"staff"}}, []string{
-			`1 : malformed line, not "group: user1 user2"`,
-			"2 : group name is empty",
-			"3 : group name is not valid UTF-8 or contains a control character",
-			"4 : group name is not valid UTF-8 or contains a control character",
-		}},
-		{"bad member", "staff: alice: bob\n", map[string][]string{}, []string{`1 : user name contains ":"`}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, bad := parseGroups([]byte(tt.in))
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("groups (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.bad, badLineTexts(bad)); diff != "" {
-				t.Errorf("bad lines (-want +got):\n%s", diff)
-			}
-		})
+	// What it is, the file, groups as JSON, bad lines.
+	for row := range testkit.Rows(t, `empty | | {}
+		plain | staff: alice bob\nadmins: bob\n | {"alice": ["staff"], "bob": ["admins", "staff"]}
+		union of lines | staff: alice\nadmins: alice\nstaff: bob alice\n | {"alice": ["admins", "staff"], "bob": ["staff"]}
+		comments, blank lines, CRLF, mark | \uFEFF# x: y\r\n\r\nstaff:alice\r\n | {"alice": ["staff"]}
+		blanks | \x20staff \t:\talice   bob \n | {"alice": ["staff"], "bob": ["staff"]}
+		no members | staff:\n | {}
+		no colon | staff alice\nstaff: alice\n | {"alice": ["staff"]} | 1 : malformed line, not "group: user1 user2"
+		no name | : alice\nstaff: alice\n | {"alice": ["staff"]} | 1 : group name is empty
+		control character | st\x01aff: alice\nstaff: alice\n | {"alice": ["staff"]} | 1 : group name is not valid UTF-8 or contains a control character
+		invalid UTF-8 | \nst\xffaff: alice\nstaff: alice\n | {"alice": ["staff"]} | 2 : group name is not valid UTF-8 or contains a control character
+		bad member | staff: alice: bob\n | {} | 1 : user name contains ":"`) {
+		want := map[string][]string{}
+		must(t, json.Unmarshal([]byte(row[2]), &want))
+		got, bad := parseGroups([]byte(row[1]))
+		wantParsed(t, row, want, got, bad)
 	}
 }
 

@@ -1,74 +1,62 @@
 package auth
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/bcrypt"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestParseUsers(t *testing.T) {
 	good := fakeHash("sesame", 4)
-	other := fakeHash("other", 12)
-	for _, tt := range []struct {
-		name, in string
-		want     map[string]string
-		bad      []string // "line user: reason"
-	}{
-		{"empty", "", nil, nil},
-		{"comments and blank lines", "# alice:" + good + "\n\n \t\nalice:" + good + "\n#\n", map[string]string{"alice": good}, nil},
-		{"no newline at the end", "alice:" + good, map[string]string{"alice": good}, nil},
-		{"CRLF", "alice:" + good + "\r\n\r\nbob:" + other + "\r\n", map[string]string{"alice": good, "bob": other}, nil},
-		{"byte order mark", "\uFEFFalice:" + good + "\n", map[string]string{"alice": good}, nil},
-		{"byte order mark before a comment", "\uFEFF# users\nalice:" + good + "\n", map[string]string{"alice": good}, nil},
-		{"names are bytes", "a b:" + good + "\nA B:" + good + "\n é:" + good + "\n", map[string]string{"a b": good, "A B": good, " é": good}, nil},
-		{
-			"the rest applies", "old:$apr1$x$y\nalice:" + good,
-			map[string]string{"alice": good},
-			[]string{"1 old: no bcrypt hash ($2a$, $2b$ or $2y$): MD5, SHA-1, crypt and plain text are not accepted"},
-		},
-		{
-			"duplicate", "alice:" + good + "\nbob:" + good + "\nalice:" + other,
-			map[string]string{"alice": good, "bob": good},
-			[]string{"3 alice: duplicate user, line 1 counts"},
-		},
-		{
-			"duplicate of a refused line", "alice:plain\nalice:" + good, nil,
-			[]string{"1 alice: no bcrypt hash ($2a$, $2b$ or $2y$): MD5, SHA-1, crypt and plain text are not accepted", "2 alice: duplicate user, line 1 counts"},
-		},
-		{"no colon", "hunter2\n", nil, []string{`1 : malformed line, not "user:hash"`}},
-		{"no name", ":" + good, nil, []string{"1 : user name is empty"}},
-		{"a name that is too long", strings.Repeat("x", maxUserName+1) + ":" + good, nil, []string{"1 " + strings.Repeat("x", maxUserName+1) + ": user name is longer than 255 bytes"}},
-		{"invalid UTF-8", "al\xffice:" + good, nil, []string{"1 al\xffice: user name is not valid UTF-8"}},
-		{"control character", "al\x07ice:" + good, nil, []string{"1 al\x07ice: user name contains a control character"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			users, bad := parseUsers([]byte(tt.in))
-			var got map[string]string
-			for user, h := range users {
-				if got == nil {
-					got = make(map[string]string)
-				}
-				got[user] = h.hash
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("users (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.bad, badLineTexts(bad)); diff != "" {
-				t.Errorf("bad lines (-want +got):\n%s", diff)
-			}
-		})
+	words := strings.NewReplacer("GOOD", good, "OTHER", fakeHash("other", 12), "LONG", strings.Repeat("x", maxUserName+1),
+		"PLAIN", "no bcrypt hash ($2a$, $2b$ or $2y$): MD5, SHA-1, crypt and plain text are not accepted")
+	// What it is, the file, users as JSON, bad lines.
+	for row := range testkit.Rows(t, `empty | | {}
+		comments and blank lines | # alice:GOOD\n\n \t\nalice:GOOD\n#\n | {"alice": "GOOD"}
+		no newline at the end | alice:GOOD | {"alice": "GOOD"}
+		CRLF | alice:GOOD\r\n\r\nbob:OTHER\r\n | {"alice": "GOOD", "bob": "OTHER"}
+		byte order mark | \uFEFFalice:GOOD\n | {"alice": "GOOD"}
+		byte order mark before a comment | \uFEFF# users\nalice:GOOD\n | {"alice": "GOOD"}
+		names are bytes | a b:GOOD\nA B:GOOD\n é:GOOD\n | {"a b": "GOOD", "A B": "GOOD", " é": "GOOD"}
+		the rest applies | old:$apr1$x$y\nalice:GOOD | {"alice": "GOOD"} | 1 old: PLAIN
+		duplicate | alice:GOOD\nbob:GOOD\nalice:OTHER | {"alice": "GOOD", "bob": "GOOD"} | 3 alice: duplicate user, line 1 counts
+		duplicate of a refused line | alice:plain\nalice:GOOD | {} | 1 alice: PLAIN | 2 alice: duplicate user, line 1 counts
+		no colon | hunter2\n | {} | 1 : malformed line, not "user:hash"
+		no name | :GOOD | {} | 1 : user name is empty
+		a name that is too long | LONG:GOOD | {} | 1 LONG: user name is longer than 255 bytes
+		invalid UTF-8 | al\xffice:GOOD | {} | 1 al\xffice: user name is not valid UTF-8
+		control character | al\x07ice:GOOD | {} | 1 al\x07ice: user name contains a control character`) {
+		for i := range row {
+			row[i] = words.Replace(row[i])
+		}
+		users, bad := parseUsers([]byte(row[1]))
+		hashes, want := map[string]string{}, map[string]string{}
+		for user, h := range users {
+			hashes[user] = h.hash
+		}
+		must(t, json.Unmarshal([]byte(row[2]), &want))
+		wantParsed(t, row, want, hashes, bad)
 	}
 }
 
-func badLineTexts(bad []badLine) (texts []string) {
+// wantParsed compares what was read from a file. The bad lines are those of a row from its fourth column on.
+func wantParsed[T any](t *testing.T, row []string, want, got T, bad []badLine) {
+	t.Helper()
+	var lines []string
 	for _, b := range bad {
-		texts = append(texts, fmt.Sprintf("%d %s: %s", b.line, b.user, b.reason))
+		lines = append(lines, fmt.Sprintf("%d %s: %s", b.line, b.user, b.reason))
 	}
-	return texts
+	if diff := cmp.Diff(want, got); diff != "" || !slices.Equal(lines, row[3:]) {
+		t.Errorf("%s: bad lines %q, others (-want +got):\n%s", row[0], lines, diff)
+	}
 }
 
 func TestBcryptCost(t *testing.T) {
@@ -80,26 +68,24 @@ func TestBcryptCost(t *testing.T) {
 			}
 		}
 	}
-	for hash, want := range map[string]string{
-		"$2a$17$" + body:                    "cost 17",
-		"$2a$03$" + body:                    "malformed",
-		"$2a$+9$" + body:                    "malformed",
-		"$2a$10$" + body[1:]:                "malformed",
-		"$2a$10$" + body + "a":              "malformed",
-		"$2a$10$" + body[1:] + " ":          "malformed",
-		"$2a$10$" + body[2:] + "=a":         "malformed",
-		"$2a$10$" + body[1:] + "\n":         "malformed",
-		"$2a$10x" + body:                    "malformed",
-		"$2a$":                              "malformed",
-		"$2x$10$" + body:                    "no bcrypt hash",
-		"$apr1$r31....$HqJZimcKQFAMYayBlzk": "no bcrypt hash",
-		"rqXexS6ZhobKA":                     "no bcrypt hash",
-		"hunter2":                           "no bcrypt hash",
-		"":                                  "no bcrypt hash",
-	} {
-		cost, err := bcryptCost(hash)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got cost %d and error %v, want one about %q", hash, cost, err, want)
+	words := strings.NewReplacer("BODY", body, "CUT", body[2:])
+	for row := range testkit.Rows(t, `$2a$17$BODY | cost 17
+		$2a$03$BODY | malformed
+		$2a$+9$BODY | malformed
+		$2a$10$CUTa | malformed
+		$2a$10$BODYa | malformed
+		$2a$10$CUTa\x20 | malformed
+		$2a$10$CUT=a | malformed
+		$2a$10$CUTa\n | malformed
+		$2a$10xBODY | malformed
+		$2a$ | malformed
+		$2x$10$BODY | no bcrypt hash
+		$apr1$r31....$HqJZimcKQFAMYayBlzk | no bcrypt hash
+		rqXexS6ZhobKA | no bcrypt hash
+		hunter2 | no bcrypt hash
+		| no bcrypt hash`) {
+		if cost, err := bcryptCost(words.Replace(row[0])); err == nil || !strings.Contains(err.Error(), row[1]) {
+			t.Errorf("%q: got cost %d and error %v", row, cost, err)
 		}
 	}
 }

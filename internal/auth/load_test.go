@@ -23,9 +23,7 @@ func (f *fixture) knows(user string) bool {
 // setTime gives a file a modification time, as a write at that time would.
 func setTime(t *testing.T, file string, at time.Time) {
 	t.Helper()
-	if err := os.Chtimes(file, at, at); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(file, at, at))
 }
 
 func must(t *testing.T, err error) {

@@ -48,9 +48,7 @@ no UTF-8 in a group | ["secret"] | ["hr,BYTE"] | | UTF-8
 			header := http.Header{}
 			for i, name := range []string{"X-User", "X-Groups"} {
 				var values []string
-				if err := json.Unmarshal([]byte(words.Replace(columns[i+1])), &values); err != nil {
-					t.Fatal(err)
-				}
+				must(t, json.Unmarshal([]byte(words.Replace(columns[i+1])), &values))
 				for _, value := range values {
 					header[name] = append(header[name], strings.ReplaceAll(value, "BYTE", "\xff"))
 				}

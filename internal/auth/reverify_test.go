@@ -30,14 +30,10 @@ func TestReverify(t *testing.T) {
 	for range 3 {
 		f.wantReverified("alice", "sesame")
 	}
-	if got := f.computations(); got != 1 {
-		t.Errorf("%d computations, want 1", got)
-	}
+	f.wantComputed(1)
 	f.advance(verifiedTTL)
 	f.wantReverified("alice", "sesame")
-	if got := f.computations(); got != 2 {
-		t.Errorf("%d computations after the credential has expired in the cache, want 2", got)
-	}
+	f.wantComputed(2)
 	for _, c := range [][2]string{{"alice", "wrong"}, {"alice", "geheim"}, {"alice", ""}, {"alice", "sesame\x00"}, {"nobody", "sesame"}, {"", ""}} {
 		f.wantRefused(c[0], c[1])
 	}

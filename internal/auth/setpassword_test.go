@@ -16,18 +16,16 @@ import (
 )
 
 func TestWithUser(t *testing.T) {
-	for _, tt := range []struct{ name, in, want string }{
-		{"new file", "", "alice:HASH\n"},
-		{"added", "# users\r\nbob:x\n\n", "# users\r\nbob:x\n\nalice:HASH\n"},
-		{"replaced in place", " #\nalice:x:y\n\n# z\nbob:$apr1$\r\n\xff", " #\nalice:HASH\n\n# z\nbob:$apr1$\r\n\xff"},
-		{"no newline at the end", "bob:y", "bob:y\nalice:HASH\n"},
-		{"no newline at the end, replaced", "bob:y\nalice:x", "bob:y\nalice:HASH\n"},
-		{"byte order mark", "\uFEFFalice:x\n", "alice:HASH\n"},
-		{"first of two", "alice:x\nbob:y\nalice:z\n", "alice:HASH\nbob:y\n"},
-		{"others that look alike", "#alice:x\nalice2:x\nalice\nAlice:x\n alice:x\n", "#alice:x\nalice2:x\nalice\nAlice:x\n alice:x\nalice:HASH\n"},
-	} {
-		if diff := cmp.Diff(tt.want, string(withUser([]byte(tt.in), "alice", "alice:HASH\n"))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+	for row := range testkit.Rows(t, `new file | | alice:HASH\n
+		added | # users\r\nbob:x\n\n | # users\r\nbob:x\n\nalice:HASH\n
+		replaced in place | \x20#\nalice:x:y\n\n# z\nbob:$apr1$\r\n\xff | \x20#\nalice:HASH\n\n# z\nbob:$apr1$\r\n\xff
+		no newline at the end | bob:y | bob:y\nalice:HASH\n
+		no newline at the end, replaced | bob:y\nalice:x | bob:y\nalice:HASH\n
+		byte order mark | \uFEFFalice:x\n | alice:HASH\n
+		first of two | alice:x\nbob:y\nalice:z\n | alice:HASH\nbob:y\n
+		others that look alike | #alice:x\nalice2:x\nalice\nAlice:x\n alice:x\n | #alice:x\nalice2:x\nalice\nAlice:x\n alice:x\nalice:HASH\n`) {
+		if diff := cmp.Diff(row[2], string(withUser([]byte(row[1]), "alice", "alice:HASH\n"))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", row[0], diff)
 		}
 	}
 }
@@ -53,14 +51,10 @@ func FuzzWithUser(f *testing.F) {
 func TestSetPassword(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "users")
-	if err := SetPassword(file, "alice", "Schlüss1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, SetPassword(file, "alice", "Schlüss1"))
 	wantMode(t, file, 0o600)
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	users, problems := parseUsers(content)
 	if users["alice"].cost != 10 || len(problems) > 0 {
 		t.Errorf("got %v, %v", users, problems)
@@ -69,9 +63,7 @@ func TestSetPassword(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := SetPassword(file, "alice", strings.Repeat("x", 72)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, SetPassword(file, "alice", strings.Repeat("x", 72)))
 	wantFiles(t, dir, "users")
 }
 
@@ -79,20 +71,12 @@ func TestUpdateReplacesTheFileAndKeepsItsMode(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "users")
 	testkit.WriteFile(t, file, "")
-	if err := os.Chmod(file, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(file, 0o640))
 	before, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := setHash(file, "alice", "HASH"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, setHash(file, "alice", "HASH"))
 	after, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if os.SameFile(before, after) {
 		t.Error("the file was written in place, where a reader could meet it half-written")
 	}
@@ -105,9 +89,7 @@ func TestUpdateKeepsTheOwner(t *testing.T) {
 	testkit.WriteFile(t, file, "")
 	giveAway(t, file)
 	before := ownerOf(t, file)
-	if err := setHash(file, "alice", "HASH"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setHash(file, "alice", "HASH"))
 	if diff := cmp.Diff(before, ownerOf(t, file)); diff != "" {
 		t.Errorf("the owner changed (-want +got):\n%s", diff)
 	}
@@ -121,9 +103,7 @@ func giveAway(t *testing.T, file string) {
 		return
 	}
 	groups, err := os.Getgroups()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, gid := range groups {
 		if gid != ownerOf(t, file).GID && os.Chown(file, -1, gid) == nil {
 			return
@@ -136,9 +116,7 @@ type owner struct{ UID, GID int }
 func ownerOf(t *testing.T, file string) owner {
 	t.Helper()
 	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stat := info.Sys().(*syscall.Stat_t)
 	return owner{int(stat.Uid), int(stat.Gid)}
 }
@@ -147,9 +125,7 @@ func TestKeepOwnerDoesWhatIsPermitted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
 	testkit.WriteFile(t, file, "")
 	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old := ownerOf(t, file)
 	for _, tt := range []struct {
 		name string
@@ -173,20 +149,14 @@ func TestKeepOwnerDoesWhatIsPermitted(t *testing.T) {
 func wantMode(t *testing.T, file string, want os.FileMode) {
 	t.Helper()
 	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := info.Mode(); got != want {
-		t.Errorf("%s has mode %v, want %v", file, got, want)
-	}
+	must(t, err)
+	testkit.Same(t, "mode of "+file, info.Mode(), want)
 }
 
 func wantFiles(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -198,25 +168,23 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 
 func TestSetPasswordRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
-	for _, tt := range []struct{ user, password, want string }{
-		{"alice", "", "too short"},
-		{"alice", "SECRET7", "too short: use 8 characters or more"},
-		{"alice", "üüüüüüü", "too short"},
-		{"alice", strings.Repeat("SECRET", 13), "72"},
-		{"alice", "A SECRET\x00", "NUL"},
-		{"alice", "A SECRET\n", "line break"},
-		{"alice", "A SECRET\rx", "line break"},
-		{"", "SECRET", "user name is empty"},
-		{"al:ice", "SECRET", `":"`},
-		{"al\nice", "SECRET", "control"},
-		{"al\u0085ice", "SECRET", "control"},
-		{"al\xffice", "SECRET", "UTF-8"},
-		{"#alice", "SECRET", "#"},
-		{"\uFEFFalice", "SECRET", "byte order mark"},
-	} {
-		err := SetPassword(file, tt.user, tt.password)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "SECRET") {
-			t.Errorf("%q, %q: got %v, want an error about %q", tt.user, tt.password, err, tt.want)
+	for row := range testkit.Rows(t, `alice | | too short
+		alice | SECRET7 | too short: use 8 characters or more
+		alice | üüüüüüü | too short
+		alice | SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETS | 72
+		alice | A SECRET\x00 | NUL
+		alice | A SECRET\n | line break
+		alice | A SECRET\rx | line break
+		| SECRET | user name is empty
+		al:ice | SECRET | ":"
+		al\nice | SECRET | control
+		al\u0085ice | SECRET | control
+		al\xffice | SECRET | UTF-8
+		#alice | SECRET | #
+		\uFEFFalice | SECRET | byte order mark`) {
+		err := SetPassword(file, row[0], row[1])
+		if err == nil || !strings.Contains(err.Error(), row[2]) || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%q: got %v", row, err)
 		}
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
@@ -233,20 +201,14 @@ func TestSetPasswordRefuses(t *testing.T) {
 // A link stays, and leads to the changed file. One that leads nowhere is refused.
 func TestUpdateWritesThroughLinks(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "real"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "real"), 0o700))
 	target, link := filepath.Join(dir, "real", "users"), filepath.Join(dir, "users")
-	if err := os.Symlink(filepath.Join("real", "users"), link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join("real", "users"), link))
 	if err := setHash(link, "alice", "HASH"); err == nil {
 		t.Error("no error for a link that leads nowhere")
 	}
 	testkit.WriteFile(t, target, "bob:x\n")
-	if err := setHash(link, "alice", "HASH"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setHash(link, "alice", "HASH"))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v, %v", info, err)
 	}
@@ -271,9 +233,7 @@ func TestConcurrentChangesAreAllKept(t *testing.T) {
 	}
 	done.Wait()
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if users, _ := parseUsers(content); len(users) != n {
 		t.Errorf("%d users, want %d", len(users), n)
 	}
@@ -286,13 +246,9 @@ func setHash(file, user, hash string) error {
 func TestRemoveUserRemovesEveryLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
 	testkit.WriteFile(t, file, "\ufeffann:1\r\nbob:2\r\nann:3\n# ann:4\nanna:5")
-	if err := RemoveUser(file, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, RemoveUser(file, "ann"))
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := "bob:2\r\n# ann:4\nanna:5"; string(content) != want {
 		t.Errorf("left is %q, want %q", content, want)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func (f *fixture) wantBusy(user, password, addr string) {
@@ -151,9 +153,7 @@ func TestHashingLeavesHalfOfTheCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for cores, want := range map[int]int{1: 1, 2: 1, 4: 2, 7: 3} {
 		runtime.GOMAXPROCS(cores)
-		if got := hashingCores(); got != want {
-			t.Errorf("%d cores: %d for hashing, want %d", cores, got, want)
-		}
+		testkit.Same(t, fmt.Sprint("for hashing, of ", cores), hashingCores(), want)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func (f *fixture) fail(times int, user, addr string) {
@@ -232,9 +234,7 @@ func TestConcurrentGuessesGetNoMoreThanTheBurst(t *testing.T) {
 		synctest.Wait()
 		close(f.block)
 		done.Wait()
-		if got := f.computations(); got != 10 {
-			t.Errorf("%d computations, want 10", got)
-		}
+		f.wantComputed(10)
 	})
 }
 
@@ -266,20 +266,14 @@ func TestCancelledWhileWaitingCostsNoToken(t *testing.T) {
 			waiting.Go(func() { _, _ = f.Authenticate(ctx, "alice", fmt.Sprint("wrong", i), home) })
 		}
 		synctest.Wait()
-		if got := f.slots.strangeWaiting.Load(); got != 20 {
-			t.Errorf("%d attempts wait for a slot", got)
-		}
+		testkit.Same(t, "waiting attempts", f.slots.strangeWaiting.Load(), 20)
 		cancel()
 		waiting.Wait()
 		synctest.Wait()
-		if got := f.slots.strangeWaiting.Load(); got != 0 {
-			t.Errorf("%d attempts still wait", got)
-		}
+		testkit.Same(t, "attempts that still wait", f.slots.strangeWaiting.Load(), 0)
 		close(f.block)
 		busy.Wait()
-		if got, want := f.computations(), fixtureSlots/2; got != want {
-			t.Errorf("%d computations, want %d", got, want)
-		}
+		f.wantComputed(fixtureSlots / 2)
 		f.fail(10, "alice", home)
 	})
 }
@@ -358,9 +352,7 @@ func TestRefusedAttemptsMakeNoEntries(t *testing.T) {
 	for i := range 100 {
 		f.wantThrottled(fmt.Sprint("other", i), "wrong", home, time.Second)
 	}
-	if got := f.throttle.limiters.EstimatedSize(); got != before {
-		t.Errorf("%d buckets, and %d before", got, before)
-	}
+	testkit.Same(t, "buckets", f.throttle.limiters.EstimatedSize(), before)
 }
 
 // Another user of the address guesses until it is throttled, and the verified

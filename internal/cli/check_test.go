@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestExcerpt(t *testing.T) {
@@ -58,13 +60,9 @@ func TestCheckEscapesWhatTerminalsActUpon(t *testing.T) {
 		"4.xml":                     `<ac:macro ac:name="form"><ac:parameter ac:name="` + "\u202e\u0085" + `">x</ac:parameter></ac:macro>`,
 		"5.md":                      "```form\nform: a\nfields: [{id: x, type: date, \"\u2066\": x}]\n```\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
-	if err := os.Symlink("nowhere", filepath.Join(dir, "6"+hostile+".md")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink("nowhere", filepath.Join(dir, "6"+hostile+".md")))
 	for name, format := range checkFormats {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

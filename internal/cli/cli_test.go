@@ -117,9 +117,7 @@ func TestStartFailures(t *testing.T) {
 	none, file := filepath.Join(dir, "none"), filepath.Join(dir, "file")
 	testkit.WriteFile(t, file, "")
 	used, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = used.Close() }()
 	for _, tt := range []struct {
 		name, flag, value string

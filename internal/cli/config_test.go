@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // parse returns the config that the arguments of serve make.
@@ -14,9 +16,7 @@ func parse(t *testing.T, args ...string) *config {
 	t.Helper()
 	var c config
 	serve := &cli.Command{Flags: c.flags(), Action: func(context.Context, *cli.Command) error { return nil }}
-	if err := serve.Run(t.Context(), append([]string{"serve", "--pages", "none"}, args...)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, serve.Run(t.Context(), append([]string{"serve", "--pages", "none"}, args...)))
 	return &c
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the flags into docs/configuration.md")
@@ -21,9 +23,7 @@ func TestConfigurationPage(t *testing.T) {
 		end   = "<!-- End of what is written by the test. -->\n"
 	)
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, foundEnd := strings.Cut(rest, end)
 	if !found || !foundEnd {
@@ -36,9 +36,7 @@ func TestConfigurationPage(t *testing.T) {
 	if !*update {
 		t.Fatalf("%s is out of date: run go test ./internal/cli -run TestConfigurationPage -update", page)
 	}
-	if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(page, []byte(want), 0o600))
 }
 
 // commandReference describes all commands in Markdown.

@@ -22,6 +22,7 @@ import (
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 	"github.com/formulary/formulary/internal/web"
 )
@@ -58,14 +59,10 @@ var oddTexts = []string{
 func TestOneSetOfMessages(t *testing.T) {
 	server := serveBoth(t)
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	browser := &http.Client{Jar: jar}
 	resp, err := browser.PostForm(server.URL+"/login", url.Values{"username": {"alice"}, "password": {"alice-secret"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_ = resp.Body.Close()
 	page := get(t, browser, server.URL+"/page/1/form/all")
 	marker := attributeOf(page, "_for")
@@ -94,9 +91,7 @@ func serveBoth(t *testing.T) *httptest.Server {
 		Auth: site.Users, Logger: site.Logger,
 	})
 	sessions, err := session.New(session.Options{Store: site.Engine, Users: site.Users, OwnerKey: testsite.Key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	server := httptest.NewServer(routes("", rest.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Key: testsite.Key})))
 	t.Cleanup(server.Close)
 	return server
@@ -140,19 +135,13 @@ func fromAPI(t *testing.T, base string, values map[string][]string) []string {
 		fields[id] = entry
 	}
 	body, err := json.Marshal(map[string]any{"fields": fields})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+rest.Prefix+"/page/1/form/all/submission?validate=only", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r.SetBasicAuth("alice", "alice-secret")
 	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	var result struct {
 		FieldErrors map[string]string
@@ -182,9 +171,7 @@ func fromPage(t *testing.T, browser *http.Client, base string, values map[string
 	}
 	_ = w.Close()
 	resp, err := browser.Post(base+"/page/1/form/all", w.FormDataContentType(), &body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	root, err := html.Parse(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusUnprocessableEntity {
@@ -209,9 +196,7 @@ func fromPage(t *testing.T, browser *http.Client, base string, values map[string
 func get(t *testing.T, browser *http.Client, address string) *html.Node {
 	t.Helper()
 	resp, err := browser.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _, _ = io.Copy(io.Discard, resp.Body); _ = resp.Body.Close() }()
 	root, err := html.Parse(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {

@@ -20,9 +20,7 @@ func TestHangUpEndsOtherCommands(t *testing.T) {
 	defer signal.Stop(caught)
 	ctx, stop := untilSignal(t.Context(), endSignals()...)
 	defer stop()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 	select {
 	case <-ctx.Done():
 	case <-time.After(testkit.WaitLimit):

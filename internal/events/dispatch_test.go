@@ -69,9 +69,7 @@ func testBody(t *testing.T, on enginetest.Engine) {
 			f := open(t, on, r.hook("crm", "  body: "+test.body))
 			sub := f.createsAt(test.form, test.user, "a & b", at)
 			if test.then != nil {
-				if err := test.then(f, store.Key{PageID: 1, FormID: "f<>", ID: sub.ID}); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, test.then(f, store.Key{PageID: 1, FormID: "f<>", ID: sub.ID}))
 			}
 			f.runs(f.dispatcher())
 			f.settles("crm", 0)
@@ -194,9 +192,7 @@ func TestRemoveFailed(t *testing.T) {
 			Created: at, Message: "m", Failed: at, Error: "answered 410",
 		}
 	}
-	if err := f.store.LoadEvents(t.Context(), []store.Event{event(31), event(29)}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, f.store.LoadEvents(t.Context(), []store.Event{event(31), event(29)}))
 	d := f.dispatcher()
 	d.tune.cleanUp = 5 * time.Millisecond
 	f.runs(d)

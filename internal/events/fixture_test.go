@@ -216,9 +216,7 @@ func (f *fixture) createsAt(form *forms.Form, user, value string, at time.Time) 
 		PageID: form.PageID, FormID: form.ID, Username: user, Created: at, Entries: []forms.Entry{{FieldID: "text", Value: value}},
 		Events: f.listeners.Events(form, form.Anonymous, store.SubmissionCreated, at),
 	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, err)
 	return sub
 }
 
@@ -226,9 +224,7 @@ func (f *fixture) createsAt(form *forms.Form, user, value string, at time.Time) 
 func (f *fixture) count(hook string) store.EventCount {
 	f.t.Helper()
 	counts, err := f.store.EventCounts(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, err)
 	for _, c := range counts {
 		if c.Hook == hook {
 			return c

@@ -47,9 +47,7 @@ func TestLoadHooks(t *testing.T) {
 `)
 	testkit.WriteFile(t, filepath.Join(filepath.Dir(file), "sub", "secret"), "  "+secretOf(32)+"\n")
 	got, err := LoadHooks(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want := []Hook{
 		{Name: "crm", url: "https://crm.example/in?key=1", secret: []byte("secret-secret-secret-24!")},
 		{

@@ -119,9 +119,7 @@ func TestShutdown(t *testing.T) {
 		if err != nil || len(lease.Events) == 0 || lease.Events[0].Submission != wantID || lease.Attempts != 0 {
 			t.Fatalf("want event %d to be due: %+v, %v", wantID, lease, err)
 		}
-		if err := f.store.SettleQueue(t.Context(), lease, store.Settlement{}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, f.store.SettleQueue(t.Context(), lease, store.Settlement{}))
 	}
 	stop := f.runs(f.dispatcher())
 	<-entered
@@ -167,9 +165,7 @@ func TestShutdownAttempts(t *testing.T) {
 	if err == nil {
 		err = f.store.SettleQueue(t.Context(), lease, store.Settlement{Attempts: 3, Error: "answered 500"})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	d := f.dispatcher()
 	d.Store, d.tune.grace = patientStore{f.store}, time.Millisecond
 	stop := f.runs(d)
@@ -211,9 +207,7 @@ func TestShutdownWithinTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newLog(io.Discard)
 		listeners, err := OpenListeners("", &hangingMail{}, log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		const sending = time.Second
 		time.AfterFunc(sending, cancel)
@@ -317,9 +311,7 @@ func TestLeaseEnds(t *testing.T) {
 	}
 	d := f.dispatcher()
 	d.tune.lease, d.tune.attempt = time.Second, time.Second
-	if err := d.deliverLease(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, d.deliverLease(t.Context(), store.Queue{Hook: "crm", PageID: 1, FormID: "a"}))
 	if calls := r.got(); len(calls) != 0 || f.count("crm").Queued != 3 {
 		t.Errorf("calls %v", calls)
 	}

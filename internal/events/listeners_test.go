@@ -25,9 +25,7 @@ func listeners(t *testing.T, hooks string, mail MailSender) *Listeners {
 		file = writeHooks(t, "hooks:\n"+hooks)
 	}
 	l, err := OpenListeners(file, mail, newLog(&logBuffer{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return l
 }
 
@@ -92,9 +90,7 @@ func TestNoListeners(t *testing.T) {
 	cancel()
 	l.Watch(ctx)
 	none, err := OpenListeners("", nil, newLog(&logBuffer{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	none.Watch(t.Context()) // returns: there is nothing to watch
 }
 
@@ -180,9 +176,7 @@ func TestHookLeaves(t *testing.T) {
 	})
 	r.answers(nil)
 	attempts := len(r.got())
-	if err := f.store.SettleQueue(t.Context(), lease, store.Settlement{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, f.store.SettleQueue(t.Context(), lease, store.Settlement{}))
 	for range 5 { // each is found by a poll that could find what waits for the other
 		f.creates("a", "2")
 		f.settles("other", 0)

@@ -43,14 +43,10 @@ func mailOptions(server string) MailOptions {
 func newMailer(t *testing.T, o MailOptions, s *mailtest.Server) *Mailer {
 	t.Helper()
 	m, err := NewMailer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if s != nil {
 		pem, err := os.ReadFile(s.CA)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		m.tls.RootCAs = x509.NewCertPool()
 		m.tls.RootCAs.AppendCertsFromPEM(pem)
 	}
@@ -68,9 +64,7 @@ func parseMail(t *testing.T, raw string) (netmail.Header, string) {
 		t.Fatalf("encoding %q", got)
 	}
 	text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return m.Header, strings.ReplaceAll(string(text), "\r\n", "\n")
 }
 
@@ -79,9 +73,7 @@ func TestMailMessage(t *testing.T) {
 	m := newMailer(t, mailOptions("smtp://"+server.Addr), nil)
 	other := Mail{To: "o'neil+x@Example.org", Title: "Übergabe – 引き継ぎ 🎉", PageID: 7, FormID: "größe.1", Count: 1}
 	for _, mail := range []Mail{leave(3), other} {
-		if err := m.Send(t.Context(), mail); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, m.Send(t.Context(), mail))
 	}
 	for i, want := range []struct{ to, subject, link string }{
 		{"<hr@example.org>", "3 new submissions: Leave request", "https://forms.example.org/page/102/form/leave/results"},
@@ -92,9 +84,7 @@ func TestMailMessage(t *testing.T) {
 			"To": want.to, "From": `"Formulary" <forms@example.org>`, "Auto-Submitted": "auto-generated",
 			"Content-Type": "text/plain; charset=UTF-8", "Mime-Version": "1.0", "Cc": "", "Bcc": "", "User-Agent": "", "X-Mailer": "",
 		} {
-			if got := strings.Join(header[key], ", "); got != want {
-				t.Errorf("%s: %q, want %q", key, got, want)
-			}
+			testkit.Same(t, key, strings.Join(header[key], ", "), want)
 		}
 		subject, err := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
 		if err != nil || subject != want.subject {
@@ -211,9 +201,7 @@ func (r *recorder) text() string {
 func listen(t *testing.T, serve func(net.Conn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -309,9 +297,7 @@ func TestMailPasswordFile(t *testing.T) {
 	if err := m.Send(t.Context(), leave(1)); err != nil {
 		t.Errorf("new password: %v", err)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Remove(file))
 	<-m.idle // the next mail needs a new connection
 	if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != "the password file can't be read" {
 		t.Errorf("without the file: %v", err)

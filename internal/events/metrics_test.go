@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // countingStore is a real store that can be made to fail when it counts.
@@ -38,9 +39,7 @@ func gather(t *testing.T, d *Dispatcher) []string {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(d)
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var lines []string
 	for _, family := range families {
 		for _, m := range family.GetMetric() {

@@ -26,9 +26,7 @@ func hookOf(address string) *Hook {
 func TestTestEvent(t *testing.T) {
 	r := newReceiver(t, nil)
 	hooks, err := LoadHooks(writeHooks(t, "hooks:\n"+r.hook("crm")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if status, err := hooks[0].Test(t.Context()); err != nil || status != http.StatusNoContent {
 		t.Fatal(err)
 	}
@@ -148,9 +146,7 @@ func TestHangingHandshake(t *testing.T) {
 		closed <- err
 	})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+addr, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	response, err := newClient(&net.Dialer{Timeout: 50 * time.Millisecond}).Do(request)
 	if err == nil {
 		_ = response.Body.Close()
@@ -200,9 +196,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 	r := newReceiver(t, nil)
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(r.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, host := range []string{
 		"127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0.0.0.0", "169.254.169.254", "10.0.0.1", "192.168.1.1", "[fe80::1]", "[fd00::1]", "2130706433",
 	} {
@@ -221,9 +215,7 @@ func TestPrivateAddresses(t *testing.T) {
 // is called again at once.
 func TestClosedConnection(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var connections atomic.Int64
 	served := make(chan struct{})
 	go func() {

@@ -31,9 +31,7 @@ type pair struct{ cert, key []byte }
 func newPair(t *testing.T, serial int64) pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(serial),
 		NotBefore:             time.Now().Add(-time.Hour),
@@ -43,13 +41,9 @@ func newPair(t *testing.T, serial int64) pair {
 		BasicConstraintsValid: true,
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	keyBytes, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pair{
 		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyBytes}),
@@ -80,17 +74,13 @@ func writeChanged(t *testing.T, file string, content []byte) {
 	t.Helper()
 	testkit.WriteFile(t, file, string(content))
 	changed := time.Unix(1_700_000_000+written.Add(1), 0)
-	if err := os.Chtimes(file, changed, changed); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(file, changed, changed))
 }
 
 func serialOf(t *testing.T, c *certificate) int64 {
 	t.Helper()
 	cert, err := c.get(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cert.Leaf.SerialNumber.Int64()
 }
 
@@ -100,9 +90,7 @@ func loadFirst(t *testing.T, dir string) (*certificate, *logBuffer) {
 	certFile, keyFile := newPair(t, 1).write(t, dir)
 	logger, log := newLog()
 	c, err := loadCertificate(certFile, keyFile, logger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, log
 }
 
@@ -118,9 +106,7 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 			t.Helper()
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
-			if got := serialOf(t, c); got != serial {
-				t.Errorf("%s: certificate %d, want %d", when, got, serial)
-			}
+			testkit.Same(t, when+": certificate", serialOf(t, c), serial)
 			if n := len(log.lines(t, "TLS certificate reloaded")); n != reloads {
 				t.Errorf("%s: %d reloads, want %d", when, n, reloads)
 			}
@@ -174,9 +160,7 @@ func TestReload(t *testing.T) {
 		newPair(t, serial).write(t, dir)
 		must(t, errors.Join(os.Chtimes(certFile, stamp, stamp), os.Chtimes(keyFile, stamp, stamp)))
 		s.Reload(t.Context())
-		if got := serialOf(t, s.certificate); got != serial {
-			t.Errorf("certificate %d, want %d", got, serial)
-		}
+		testkit.Same(t, "certificate", serialOf(t, s.certificate), serial)
 	}
 }
 
@@ -219,15 +203,11 @@ func TestTLS(t *testing.T) {
 
 	serial := func() int64 {
 		conn, err := tls.Dial("tcp", s.Addr(), &tls.Config{InsecureSkipVerify: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer conn.Close()
 		return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 	}
-	if got := serial(); got != 1 {
-		t.Errorf("certificate %d", got)
-	}
+	testkit.Same(t, "certificate", serial(), 1)
 	newPair(t, 2).write(t, dir)
 	testkit.Eventually(t, "the new certificate is used", func() bool { return serial() == 2 })
 

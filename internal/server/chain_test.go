@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestSecurityHeadersAreOnEveryResponseAndMayBeOverridden(t *testing.T) {
@@ -46,19 +48,13 @@ func TestStrictTransportSecurity(t *testing.T) {
 	proxied := newTestChain(Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("X-Forwarded-Proto", "https")
-	if got := proxied.serve(r).Header().Get("Strict-Transport-Security"); got != "" {
-		t.Errorf("TLS of a proxy: %q", got)
-	}
+	testkit.Same(t, "TLS of a proxy", proxied.serve(r).Header().Get("Strict-Transport-Security"), "")
 	s, client := startTLS(t, Options{Handler: http.NotFoundHandler()})
 	for _, path := range []string{"/", "/healthz"} {
 		resp, err := client.Get(s.URL() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = resp.Body.Close()
-		if got := resp.Header.Get("Strict-Transport-Security"); got != "max-age=31536000" {
-			t.Errorf("%s: %q", path, got)
-		}
+		testkit.Same(t, path, resp.Header.Get("Strict-Transport-Security"), "max-age=31536000")
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestHealthz(t *testing.T) {
@@ -28,9 +30,7 @@ func TestOwnEndpointsAreReadOnly(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 		w := c.serve(httptest.NewRequest("POST", path, nil))
 		wantProblem(t, w, http.StatusMethodNotAllowed)
-		if got := w.Header().Get("Allow"); got != "GET, HEAD" {
-			t.Errorf("%s: Allow %q", path, got)
-		}
+		testkit.Same(t, path+": Allow", w.Header().Get("Allow"), "GET, HEAD")
 	}
 }
 

@@ -119,9 +119,7 @@ func startStoppable(t *testing.T, opts Options) (s *Server, stop func() error) {
 		opts.ShutdownTimeout = 200 * time.Millisecond
 	}
 	s, err := New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -146,13 +144,9 @@ func receive[T any](t *testing.T, c <-chan T) T {
 func dial(t *testing.T, s *Server) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.SetDeadline(time.Now().Add(testkit.WaitLimit)))
 	return conn
 }
 
@@ -166,13 +160,9 @@ func send(t *testing.T, conn net.Conn, text string) {
 func readResponse(t *testing.T, conn io.Reader) (*http.Response, string) {
 	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return resp, string(body)
 }
 
@@ -181,9 +171,7 @@ func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int) {
 	if w.Code != status {
 		t.Errorf("status %d, want %d", w.Code, status)
 	}
-	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
-		t.Errorf("Content-Type %q", got)
-	}
+	testkit.Same(t, "Content-Type", w.Header().Get("Content-Type"), "application/problem+json")
 	var p problem.Document
 	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 		t.Fatalf("body %q: %v", w.Body, err)

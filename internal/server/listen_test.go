@@ -31,21 +31,15 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	third := dial(t, s)
 	send(t, third, getRoot)
-	if err := third.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, third.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	if n, err := third.Read(make([]byte, 1)); n > 0 || err == nil {
 		t.Errorf("a third connection was answered: %d bytes, %v", n, err)
 	}
 	if n := s.listener.open(); n != 2 {
 		t.Errorf("%d connections are open", n)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := third.SetReadDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close())
+	must(t, third.SetReadDeadline(time.Now().Add(testkit.WaitLimit)))
 	if resp, _ := readResponse(t, third); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("answered with %d", resp.StatusCode)
 	}
@@ -61,9 +55,7 @@ func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	open := func(from string) net.Conn {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 		conn, err := dialer.Dial("tcp", s.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
 		return conn
 	}
@@ -103,9 +95,7 @@ func (c connFrom) RemoteAddr() net.Addr {
 func TestShareOfAClient(t *testing.T) {
 	t.Parallel()
 	l, err := listen("127.0.0.1:0", 2000, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = l.Close() }()
 	for i := range 200 {
 		if addr := fmt.Sprintf("[2001:db8::%x:1]:1", i); !l.count(connFrom{addr: addr}, 1) {
@@ -170,9 +160,7 @@ func TestHTTP2ConnectionsHoldLittle(t *testing.T) {
 	s := start(t, Options{Handler: http.NotFoundHandler(), TLSCert: cert, TLSKey: key})
 	dialer := tls.Dialer{Config: &tls.Config{NextProtos: []string{"h2"}, RootCAs: pair.pool()}}
 	conn, err := dialer.DialContext(context.Background(), "tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	send(t, conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+"\x00\x00\x00\x04\x00\x00\x00\x00\x00") // and empty settings
 	in := bufio.NewReader(conn)

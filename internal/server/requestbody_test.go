@@ -40,14 +40,10 @@ func TestSlowButSteadyBodyArrives(t *testing.T) {
 				h, outcomes := upload()
 				s, client := startUpload(t, protocol, Options{Handler: h, Timeouts: Timeouts{Read: lively, Write: lively}})
 				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), newPaced(t, io.LimitReader(zeros{}, size), readStep))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				req.ContentLength = length
 				resp, err := client.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer resp.Body.Close()
 				answer, err := io.ReadAll(resp.Body)
 				if err != nil || resp.StatusCode != http.StatusOK || string(answer) != "answer" || resp.ProtoMajor != protocol {
@@ -84,15 +80,11 @@ func TestStalledBodyIsCutOff(t *testing.T) {
 				s, client := startUpload(t, protocol, Options{Handler: h, Timeouts: Timeouts{Read: short}})
 				rest, stop := io.Pipe() // nothing is ever written to it
 				req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL(), io.MultiReader(io.LimitReader(zeros{}, size), rest))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				req.ContentLength = 2 * size
 				resp, err := client.Do(req)
 				_ = stop.Close() // or the client would wait for it in resp.Body.Close
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer resp.Body.Close()
 				if resp.StatusCode != http.StatusRequestTimeout || resp.ProtoMajor != protocol {
 					t.Errorf("answered with %s %d", resp.Proto, resp.StatusCode)
@@ -199,9 +191,7 @@ func TestHandlerBoundsTheTimeForABody(t *testing.T) {
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	rec := &recorder{w: w, write: time.Minute}
 	end := time.Now().Add(time.Second)
-	if err := http.NewResponseController(rec).SetReadDeadline(end); err != nil {
-		t.Fatal(err)
-	}
+	must(t, http.NewResponseController(rec).SetReadDeadline(end))
 	r := withDeadlines(httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, 2*readStep)), rec, time.Minute)
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
 		t.Fatal(err)

@@ -18,9 +18,7 @@ import (
 
 func TestListenErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer taken.Close()
 	_, err = New(Options{Listen: taken.Addr().String(), Handler: http.NotFoundHandler()})
 	if !errors.Is(err, syscall.EADDRINUSE) {
@@ -70,9 +68,7 @@ func TestAddresses(t *testing.T) {
 		{"192.0.2.1:80", "192.0.2.1:80", false},
 	} {
 		addr, err := net.ResolveTCPAddr("tcp", test.address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if addr.IP.IsLoopback() != test.loopback || reachable(addr) != test.reachable {
 			t.Errorf("%s: loopback %v, reachable at %s", test.address, addr.IP.IsLoopback(), reachable(addr))
 		}
@@ -186,12 +182,8 @@ func TestShutdownCutsOffStragglers(t *testing.T) {
 func TestRunFailsWhenTheListenerDoes(t *testing.T) {
 	logger, _ := newLog()
 	s, err := New(Options{Listen: "127.0.0.1:0", Handler: http.NotFoundHandler(), Logger: logger})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.listener.Close())
 	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), s.Addr()) {
 		t.Errorf("Run: %v", err)
 	}
@@ -199,24 +191,16 @@ func TestRunFailsWhenTheListenerDoes(t *testing.T) {
 
 func TestAcceptedConnectionsHaveABoundedSendBuffer(t *testing.T) {
 	l, err := listen("127.0.0.1:0", 10, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer client.Close()
 	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	raw, err := conn.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var size int
 	var optErr error
 	if err := raw.Control(func(fd uintptr) {

@@ -92,9 +92,7 @@ func TestSlowButLiveReaderGetsEverything(t *testing.T) {
 			send(t, conn, test.request)
 			begin := time.Now()
 			resp, err := http.ReadResponse(bufio.NewReaderSize(newPaced(t, conn, pace), pace), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n, err := io.Copy(io.Discard, resp.Body)
 			if n != size || err != nil {
 				t.Errorf("read %d bytes: %v", n, err)
@@ -115,9 +113,7 @@ func TestSlowButLiveHTTP2ReaderGetsEverything(t *testing.T) {
 	h, outcomes := download(size, oneWrite)
 	s, client := startTLS(t, Options{Handler: h, Timeouts: Timeouts{Read: lively, Write: lively}})
 	resp, err := client.Get(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if resp.ProtoMajor != 2 {
 		t.Fatalf("protocol %s", resp.Proto)
@@ -182,9 +178,7 @@ func TestHTTP2ClientOfAWorkingHandlerIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	s, client := startTLS(t, Options{Timeouts: Timeouts{Write: 2 * lively}, Handler: work(2 * lively)})
 	resp, err := client.Get(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if body, err := io.ReadAll(resp.Body); string(body) != "done" || err != nil || resp.ProtoMajor != 2 {
 		t.Errorf("got %q by %s: %v", body, resp.Proto, err)
@@ -207,9 +201,7 @@ func TestStalledHTTP2ReaderIsCutOff(t *testing.T) {
 	h, outcomes := download(64<<20, oneWrite)
 	s, client := startTLS(t, Options{Handler: h, Timeouts: Timeouts{Write: short}})
 	resp, err := client.Get(s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if o := receive(t, outcomes); o.err == nil || o.took < short/2 {
 		t.Errorf("handler: %+v", o)

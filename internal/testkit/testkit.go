@@ -2,8 +2,10 @@
 package testkit
 
 import (
+	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,14 +40,47 @@ func EventuallyWithin(t testing.TB, limit time.Duration, what string, holds func
 	}
 }
 
+// Must ends the test if there is an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Same fails the test unless two values are the same.
+func Same[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %+v, want %+v", what, got, want)
+	}
+}
+
 // WriteFile writes a file, and creates its directory if there is none.
 func WriteFile(t testing.TB, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
+	Must(t, os.MkdirAll(filepath.Dir(path), 0o750))
+	Must(t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+// Rows are the lines of a table without empty ones, each in columns that bars divide. Columns have the
+// escapes of Go strings.
+func Rows(t testing.TB, table string) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(table) {
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			columns := strings.Split(line, "|")
+			for i, column := range columns {
+				text, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.TrimSpace(column), `"`, `\"`) + `"`)
+				Must(t, err)
+				columns[i] = text
+			}
+			if !yield(columns) {
+				return
+			}
+		}
 	}
 }
 

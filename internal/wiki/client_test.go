@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 )
 
@@ -17,9 +18,7 @@ import (
 // have no part of an answer.
 func TestConnectionErrors(t *testing.T) {
 	garbage, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = garbage.Close() })
 	go func() {
 		for {
@@ -43,9 +42,7 @@ func TestConnectionErrors(t *testing.T) {
 		untrusted.URL:                             "its certificate is not trusted",
 	} {
 		w, err := wiki.Open(wiki.Options{Address: "confluence+" + address, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		err = w.Ready(t.Context())
 		var unavailable *wiki.UnavailableError
 		if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), want) {

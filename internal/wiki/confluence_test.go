@@ -53,9 +53,7 @@ func newSite(t *testing.T, cloud bool) *site {
 func (s *site) open(cookies []string) wiki.Wiki {
 	s.Helper()
 	w, err := wiki.Open(wiki.Options{Address: s.Address(), Cookies: cookies, Agent: "Formulary/test", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		s.Fatal(err)
-	}
+	testkit.Must(s.T, err)
 	return w
 }
 

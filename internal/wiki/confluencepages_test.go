@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/confluencetest"
 )
@@ -28,9 +29,7 @@ func TestConfluenceRights(t *testing.T) {
 		users := map[string]wiki.Caller{"ann": s.signIn("ann"), "bob": s.signIn("bob"), "sara": s.signIn("sara")}
 		if !s.cloud {
 			session, err := s.Login(s.Context(), wiki.Credential{Token: "token-of-ann"}, from)
-			if err != nil {
-				s.Fatal(err)
-			}
+			testkit.Must(s.T, err)
 			users["ann, by token"] = wiki.Caller{Session: session}
 		}
 		for name, test := range map[string]struct {

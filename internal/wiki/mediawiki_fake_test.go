@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // fakeWiki answers as MediaWiki does, as far as a test says. Answers are by action,
@@ -56,9 +58,7 @@ func newFake(t *testing.T, opts Options) *fakeWiki {
 	t.Cleanup(server.Close)
 	opts.Address, opts.Agent, opts.Logger = "mediawiki+"+server.URL+"/w/api.php", "Formulary/test", slog.New(slog.DiscardHandler)
 	w, err := Open(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	f.mediaWiki = w.(*mediaWiki)
 	return f
 }
@@ -123,9 +123,7 @@ var annsPassword = Credential{User: "ann", Password: "ann's password"}
 func (f *fakeWiki) login(t *testing.T) Caller {
 	t.Helper()
 	s, err := f.Login(t.Context(), annsPassword, "192.0.2.7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return Caller{s, "192.0.2.7"}
 }
 

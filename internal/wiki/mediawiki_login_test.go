@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestMediaWikiLoginSends(t *testing.T) {
@@ -27,9 +29,7 @@ func TestMediaWikiLoginSends(t *testing.T) {
 	}); !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
-	if got := login.Header.Get("Cookie"); got != "w_session=before" {
-		t.Errorf("login with cookies %q", got)
-	}
+	testkit.Same(t, "cookies of the login", login.Header.Get("Cookie"), "w_session=before")
 	if _, err := f.Pages(t.Context(), ann, 7); err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +45,7 @@ func TestMediaWikiLoginSends(t *testing.T) {
 		"Cookie": "w_session=after; wUserName=%C3%9C", "X-Forwarded-For": "192.0.2.7", "User-Agent": "Formulary/test",
 		"Cache-Control": "no-cache",
 	} {
-		if got := info.Header.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		testkit.Same(t, name, info.Header.Get(name), want)
 	}
 }
 
@@ -112,9 +110,7 @@ bot, aborted | ann@forms:secret | advice | 1 | login {"login":{"result":"Aborted
 			if got := outcome(s, err); got != columns[2] {
 				t.Errorf("got %s (%v), want %s", got, err, columns[2])
 			}
-			if got := strconv.Itoa(f.count("login") + f.count("clientlogin")); got != columns[3] {
-				t.Errorf("the password was sent %s times, want %s", got, columns[3])
-			}
+			testkit.Same(t, "how often the password was sent", strconv.Itoa(f.count("login")+f.count("clientlogin")), columns[3])
 		})
 	}
 }
@@ -127,9 +123,7 @@ func TestMediaWikiDeletedCookies(t *testing.T) {
 		w.Header().Add("Set-Cookie", "w_new=1; Max-Age=100")
 		_, _ = io.WriteString(w, `{"clientlogin":{"status":"PASS","username":"Ann"}}`)
 	})
-	if got := f.login(t).authentication().Get("Cookie"); got != "w_new=1" {
-		t.Errorf("cookies are %q", got)
-	}
+	testkit.Same(t, "cookies", f.login(t).authentication().Get("Cookie"), "w_new=1")
 }
 
 // An answer for somebody else comes with their cookies: it must not sign anybody in.
@@ -138,13 +132,9 @@ func TestMediaWikiLoginOfAnother(t *testing.T) {
 		"ann": "Ann", "Ann": "Ann", "_ann_": "Ann", "Anna": "unavailable", "Ben": "unavailable", "Ann Lee": "unavailable",
 	} {
 		f := newFake(t, Options{})
-		if got := outcome(f.Login(t.Context(), Credential{User: typed, Password: "secret"}, "")); got != want {
-			t.Errorf("%q: %s, want %s", typed, got, want)
-		}
+		testkit.Same(t, typed, outcome(f.Login(t.Context(), Credential{User: typed, Password: "secret"}, "")), want)
 	}
 	f := newFake(t, Options{})
 	f.answer("clientlogin", says(`{"clientlogin":{"status":"PASS","username":"Über Größe"}}`))
-	if got := outcome(f.Login(t.Context(), Credential{User: "u\u0308ber_Gro\u0308ße", Password: "secret"}, "")); got != "Über Größe" {
-		t.Errorf("decomposed letters: %s", got)
-	}
+	testkit.Same(t, "decomposed letters", outcome(f.Login(t.Context(), Credential{User: "u\u0308ber_Gro\u0308ße", Password: "secret"}, "")), "Über Größe")
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Whatever is not the answer that was asked for is an *UnavailableError. It
@@ -222,9 +224,7 @@ func TestMediaWikiAllAnswers(t *testing.T) {
 		titles, totals = append(titles, p.Title+": "+string(text.Source)), append(totals, total)
 		return nil
 	}
-	if err := f.All(t.Context(), ann, visit); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, f.All(t.Context(), ann, visit))
 	if !slices.Equal(titles, []string{`A "page": text`, `A "page": text`}) || !slices.Equal(totals, []int{1, 2}) {
 		t.Errorf("visited %q with %v", titles, totals)
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // needsCookie answers calls with this session cookie, and tells others that they
@@ -91,9 +93,7 @@ func TestMediaWikiRenewalFails(t *testing.T) {
 			if waits, ok := errors.AsType[*ThrottledError](err); ok && waits.RetryAfter > MaxSilence {
 				t.Errorf("it is asked again after %s, want at most %s", waits.RetryAfter, MaxSilence)
 			}
-			if got := f.count("clientlogin") - before; got != tt.logins {
-				t.Errorf("%d logins, want %d", got, tt.logins)
-			}
+			testkit.Same(t, "logins", f.count("clientlogin")-before, tt.logins)
 		})
 	}
 }
@@ -190,9 +190,7 @@ func TestMediaWikiUnusualSessionCookie(t *testing.T) {
 			t.Errorf("got %v, %v", found, err)
 		}
 	}
-	if got := f.count("tokens"); got != 1 {
-		t.Errorf("asked %d times", got)
-	}
+	testkit.Same(t, "calls", f.count("tokens"), 1)
 }
 
 func TestMediaWikiResume(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
 )
 
@@ -26,9 +27,7 @@ type liveWiki struct {
 func TestMediaWiki(t *testing.T) {
 	server := mediawikitest.Start(t)
 	w, err := Open(Options{Address: "mediawiki+" + server.API, Agent: "Formulary/test", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r := &liveWiki{Server: server, mediaWiki: w.(*mediaWiki)}
 	for _, test := range []struct {
 		name string
@@ -84,9 +83,7 @@ func (r *liveWiki) user(t *testing.T, name string) Caller {
 func (r *liveWiki) page(t *testing.T, c Caller, id int64) Page {
 	t.Helper()
 	pages, err := r.Pages(t.Context(), c, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return pages[id]
 }
 
@@ -111,9 +108,7 @@ func (r *liveWiki) testNames(t *testing.T) {
 	for login, want := range map[string]string{
 		"Ann": "Ann", "ann": "Ann", "Carl Doe": "Carl Doe", "carl_Doe": "Carl Doe", "über Größe": "Über Größe", "Über_Größe": "Über Größe",
 	} {
-		if got := r.outcome(t, login, mediawikitest.Password(want), r.address()); got != want {
-			t.Errorf("%s signs in as %s", login, got)
-		}
+		testkit.Same(t, login, r.outcome(t, login, mediawikitest.Password(want), r.address()), want)
 	}
 	if c := r.user(t, "Über Größe"); !r.page(t, c, 1).Edit {
 		t.Error("Über Größe may not edit a page")
@@ -142,9 +137,7 @@ func (r *liveWiki) testBotPasswords(t *testing.T) {
 			"Carl Doe@" + app: strings.Repeat("0", len(password)), "Carl Doe@other": password, "Ann@" + app: password, "Unknown@" + app: password,
 			"@" + app: password, "Carl Doe@": password, "Ann@home": mediawikitest.Password("Ann"),
 		} {
-			if got := r.outcome(t, user, password, r.address()); got != "refused" {
-				t.Errorf("%s: %s", user, got)
-			}
+			testkit.Same(t, user, r.outcome(t, user, password, r.address()), "refused")
 		}
 	}
 }
@@ -157,13 +150,9 @@ func (r *liveWiki) testThrottle(t *testing.T) {
 	} {
 		from := r.address()
 		for range 2 {
-			if got := r.outcome(t, tt.user, strings.Repeat("0", 32), from); got != "refused" {
-				t.Errorf("%s, wrong: %s", tt.user, got)
-			}
+			testkit.Same(t, tt.user+": wrong", r.outcome(t, tt.user, strings.Repeat("0", 32), from), "refused")
 		}
-		if got := r.outcome(t, tt.user, tt.right, from); got != "3m20s" {
-			t.Errorf("%s, throttled: %s", tt.user, got)
-		}
+		testkit.Same(t, tt.user+": throttled", r.outcome(t, tt.user, tt.right, from), "3m20s")
 		if got := r.outcome(t, tt.user, tt.right, r.address()); got == "3m20s" {
 			t.Errorf("%s, from another address: %s", tt.user, got)
 		}
@@ -175,37 +164,23 @@ func (r *liveWiki) testCaptcha(t *testing.T) {
 	defer r.Captcha(0)
 	from := r.address()
 	for range 2 {
-		if got := r.outcome(t, "Ann", "nope", from); got != "refused" {
-			t.Errorf("wrong: %s", got)
-		}
+		testkit.Same(t, "wrong", r.outcome(t, "Ann", "nope", from), "refused")
 	}
 	sent := r.sent()
 	if got := r.outcome(t, "Bob", mediawikitest.Password("Bob"), from); got != "captcha 15s" || r.sent() != sent {
 		t.Errorf("the right password: %s; sent %d times", got, r.sent()-sent)
 	}
-	if got := r.outcome(t, "Bob", mediawikitest.Password("Bob"), r.address()); got != "Bob" {
-		t.Errorf("from another address: %s", got)
-	}
-	if got := r.outcome(t, "Bob@captcha", r.BotPassword("Bob", "captcha", "basic"), from); got != "Bob" {
-		t.Errorf("a bot password: %s", got)
-	}
+	testkit.Same(t, "from another address", r.outcome(t, "Bob", mediawikitest.Password("Bob"), r.address()), "Bob")
+	testkit.Same(t, "a bot password", r.outcome(t, "Bob@captcha", r.BotPassword("Bob", "captcha", "basic"), from), "Bob")
 	r.Captcha(0)
-	if got := r.outcome(t, "Bob", mediawikitest.Password("Bob"), from); got != "Bob" {
-		t.Errorf("afterwards: %s", got)
-	}
+	testkit.Same(t, "afterwards", r.outcome(t, "Bob", mediawikitest.Password("Bob"), from), "Bob")
 }
 
 func (r *liveWiki) testTwoFactors(t *testing.T) {
 	r.TwoFactor("Sara")
-	if got := r.outcome(t, "Sara", mediawikitest.Password("Sara"), r.address()); got != "advice" {
-		t.Errorf("the password alone: %s", got)
-	}
-	if got := r.outcome(t, "Sara", "nope", r.address()); got != "refused" {
-		t.Errorf("a wrong password: %s", got)
-	}
-	if got := r.outcome(t, "Sara@forms", r.BotPassword("Sara", "forms", "basic"), r.address()); got != "Sara" {
-		t.Errorf("a bot password: %s", got)
-	}
+	testkit.Same(t, "the password alone", r.outcome(t, "Sara", mediawikitest.Password("Sara"), r.address()), "advice")
+	testkit.Same(t, "a wrong password", r.outcome(t, "Sara", "nope", r.address()), "refused")
+	testkit.Same(t, "a bot password", r.outcome(t, "Sara@forms", r.BotPassword("Sara", "forms", "basic"), r.address()), "Sara")
 }
 
 func (r *liveWiki) testPrivateWiki(t *testing.T) {
@@ -432,9 +407,7 @@ func (r *liveWiki) testReadOnly(t *testing.T) {
 	r.ReadOnly(true)
 	defer r.ReadOnly(false)
 	for user, password := range map[string]string{"Ann": mediawikitest.Password("Ann"), "Ann@readonly": password} {
-		if got := r.outcome(t, user, password, r.address()); got != "unavailable" {
-			t.Errorf("%s: %s", user, got)
-		}
+		testkit.Same(t, user, r.outcome(t, user, password, r.address()), "unavailable")
 	}
 	if !r.page(t, ann, 1).Edit {
 		t.Error("somebody who is signed in is told other rights")
@@ -457,12 +430,8 @@ func (r *liveWiki) testStopped(t *testing.T) {
 func (r *liveWiki) testNewPassword(t *testing.T) {
 	bob := r.user(t, "Bob")
 	r.SetPassword("Bob", "another password")
-	if got := r.outcome(t, "Bob", mediawikitest.Password("Bob"), r.address()); got != "refused" {
-		t.Errorf("the old password: %s", got)
-	}
-	if got := r.outcome(t, "Bob", "another password", r.address()); got != "Bob" {
-		t.Errorf("the new password: %s", got)
-	}
+	testkit.Same(t, "the old password", r.outcome(t, "Bob", mediawikitest.Password("Bob"), r.address()), "refused")
+	testkit.Same(t, "the new password", r.outcome(t, "Bob", "another password", r.address()), "Bob")
 	_, _ = r.Pages(t.Context(), bob, 1) // the wiki may have ended it
 	r.EndSessions()
 	if _, err := r.Pages(t.Context(), bob, 1); !errors.Is(err, ErrRefused) || !bob.Ended() {

@@ -157,9 +157,7 @@ func TestMediaWikiTitle(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() { f.Run(ctx) })
 	testkit.Eventually(t, "it asks", func() bool { return f.count("siteinfo") > 0 })
-	if got := f.Title(); got != "" {
-		t.Errorf("before it is known: %q", got)
-	}
+	testkit.Same(t, "title before it is known", f.Title(), "")
 	stop()
 	running.Wait()
 	f.answer("siteinfo", site("The Wiki"))
