@@ -19,7 +19,7 @@ func TestParseUsers(t *testing.T) {
 	words := strings.NewReplacer("GOOD", good, "OTHER", fakeHash("other", 12), "LONG", strings.Repeat("x", maxUserName+1),
 		"PLAIN", "no bcrypt hash ($2a$, $2b$ or $2y$): MD5, SHA-1, crypt and plain text are not accepted")
 	// What it is, the file, users as JSON, bad lines.
-	for row := range testkit.Rows(t, `empty | | {}
+	for _, row := range testkit.EscapedRows(t, `empty | | {}
 		comments and blank lines | # alice:GOOD\n\n \t\nalice:GOOD\n#\n | {"alice": "GOOD"}
 		no newline at the end | alice:GOOD | {"alice": "GOOD"}
 		CRLF | alice:GOOD\r\n\r\nbob:OTHER\r\n | {"alice": "GOOD", "bob": "OTHER"}
@@ -69,7 +69,7 @@ func TestBcryptCost(t *testing.T) {
 		}
 	}
 	words := strings.NewReplacer("BODY", body, "CUT", body[2:])
-	for row := range testkit.Rows(t, `$2a$17$BODY | cost 17
+	for _, row := range testkit.EscapedRows(t, `$2a$17$BODY | cost 17
 		$2a$03$BODY | malformed
 		$2a$+9$BODY | malformed
 		$2a$10$CUTa | malformed

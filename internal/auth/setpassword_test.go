@@ -16,7 +16,7 @@ import (
 )
 
 func TestWithUser(t *testing.T) {
-	for row := range testkit.Rows(t, `new file | | alice:HASH\n
+	for _, row := range testkit.EscapedRows(t, `new file | | alice:HASH\n
 		added | # users\r\nbob:x\n\n | # users\r\nbob:x\n\nalice:HASH\n
 		replaced in place | \x20#\nalice:x:y\n\n# z\nbob:$apr1$\r\n\xff | \x20#\nalice:HASH\n\n# z\nbob:$apr1$\r\n\xff
 		no newline at the end | bob:y | bob:y\nalice:HASH\n
@@ -168,7 +168,7 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 
 func TestSetPasswordRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
-	for row := range testkit.Rows(t, `alice | | too short
+	for _, row := range testkit.EscapedRows(t, `alice | | too short
 		alice | SECRET7 | too short: use 8 characters or more
 		alice | üüüüüüü | too short
 		alice | SECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETSECRETS | 72

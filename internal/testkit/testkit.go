@@ -2,7 +2,6 @@
 package testkit
 
 import (
-	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -63,27 +62,6 @@ func WriteFile(t testing.TB, path, content string) {
 	Must(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// Rows are the lines of a table without empty ones, each in columns that bars divide. Columns have the
-// escapes of Go strings.
-func Rows(t testing.TB, table string) iter.Seq[[]string] {
-	return func(yield func([]string) bool) {
-		for line := range strings.Lines(table) {
-			if line = strings.TrimSpace(line); line == "" {
-				continue
-			}
-			columns := strings.Split(line, "|")
-			for i, column := range columns {
-				text, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.TrimSpace(column), `"`, `\"`) + `"`)
-				Must(t, err)
-				columns[i] = text
-			}
-			if !yield(columns) {
-				return
-			}
-		}
-	}
-}
-
 // Rounds is how often a test tries something: few times for each commit, and many
 // before a release.
 func Rounds(commit, release int) int {
@@ -104,6 +82,20 @@ func Rows(text string) [][]string {
 		}
 		if len(cells) > 1 || cells[0] != "" {
 			rows = append(rows, cells)
+		}
+	}
+	return rows
+}
+
+// EscapedRows are Rows whose cells have the escapes of Go strings.
+func EscapedRows(t testing.TB, text string) [][]string {
+	t.Helper()
+	rows := Rows(text)
+	for _, row := range rows {
+		for i, cell := range row {
+			text, err := strconv.Unquote(`"` + strings.ReplaceAll(cell, `"`, `\"`) + `"`)
+			Must(t, err)
+			row[i] = text
 		}
 	}
 	return rows
