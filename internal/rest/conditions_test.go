@@ -110,11 +110,7 @@ func TestWritesWithConditions(t *testing.T) {
 		alice | good | If-Match: x | 403 | editors
 		alice | { | If-Match: FORMER | 403 | editors
 	`)) {
-		header := readHeader(row[2])
-		if header.Get("Content-Type") == "" {
-			header.Set("Content-Type", "application/json")
-		}
-		e.expectText(t, row[3], ask(row[0]+" PUT", result(path), row[1]).with(header), row[4])
+		e.expectText(t, row[3], ask(row[0]+" PUT", result(path), row[1]).with(readJSONHeader(row[2])), row[4])
 		unchanged()
 	}
 	for _, value := range []string{now, "*"} {

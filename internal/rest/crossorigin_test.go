@@ -19,7 +19,7 @@ func TestWritesOnBehalfOfOtherSitesAreRefused(t *testing.T) {
 		alice POST | Origin: https://elsewhere.example | 403
 		POST | Sec-Fetch-Site: cross-site | 401
 	`) {
-		r := ask(row[0], allPath+"/submission").with(readHeader(row[1] + " + Content-Type: application/json"))
+		r := ask(row[0], allPath+"/submission").with(readJSONHeader(row[1]))
 		if r.method == "POST" {
 			r.body = nestedBody("name", "Ann")
 		}

@@ -166,6 +166,15 @@ func readHeader(text string) http.Header {
 	return h
 }
 
+// readJSONHeader is readHeader for a body of JSON, unless the text has another type.
+func readJSONHeader(text string) http.Header {
+	h := readHeader(text)
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json")
+	}
+	return h
+}
+
 // jsonWith is the header of a body with further fields, of a name and a value
 // in turn.
 func jsonWith(namesAndValues ...string) http.Header {

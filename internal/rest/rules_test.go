@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // rulesPage has forms with everything that pages say beyond the interface. The clock
@@ -30,40 +32,37 @@ func TestRules(t *testing.T) {
 	e := newEnv(t, map[string]string{"1.md": rulesPage})
 	leave, seats, over := form(1, "leave"), form(1, "seats")+"/submission", form(1, "over")
 	path, _ := e.create(t, "bob", leave, nestedBody("last", "2025-11-16"))
-	const editors, name = `"state":"is set by editors of this page only"`, `{"fields":{"name":{"fieldId":"name","value":"x"}}}`
-	const full = `{"valid":false,"fieldErrors":{},"errors":["this form is full: it takes 1 submission"]}`
-	const closed = "this form has closed: it took submissions until the end of 2025-11-15 (UTC)"
+	const name = `{"fields":{"name":{"fieldId":"name","value":"x"}}}`
 	closing, _ := e.create(t, "bob", over, name)
-	for _, tt := range []struct {
-		what, user, method, path, body string
-		status                         int
-		want                           string
-	}{
-		{"defaults", "bob", "PUT", result(path), `{}`, 200, `"first":"2025-11-15","last":"2025-11-16","days":"","note":"","state":"asked","room":""`},
-		{"bounds", "bob", "POST", leave + "/submission", nestedBody("first", "2025-11-14", "last", "2025-11-13", "days", "31", "note", "long"), 400, `{"valid":false,"fieldErrors":{` +
-			`"days":"must be at most 30","first":"must not be before today (2025-11-15)",` +
-			`"last":"must not be before First day (2025-11-14)","note":"must have at most 3 characters"},"errors":[]}`},
-		{"others grant", "bob", "POST", leave + "/submission", nestedBody("last", "2025-11-16", "state", "granted"), 400, editors},
-		{"others grant later", "bob", "PUT", result(path), `{"state":"granted"}`, 400, editors},
-		{"what was read is sent back", "bob", "PUT", result(path), e.get(t, "bob", result(path)), 200, `"state":"asked"`},
-		{"the other field is sent", "bob", "PUT", result(path), `{"first":"2025-11-17"}`, 400, `{"last":"must not be before First day (2025-11-17)"}`},
-		{"editors grant", "alice", "PUT", result(path), `{"state":"granted"}`, 200, `"state":"granted","room":""`},
-		{"the last place", "bob", "POST", seats, name, 201, ""},
-		{"no place", "alice", "POST", seats, name, 400, full},
-		{"a day later", "alice", "POST", over + "/submission", name, 400, `{"valid":false,"fieldErrors":{},"errors":["` + closed + `"]}`},
-		{"update after the end", "bob", "PUT", result(closing), `{"name":"y"}`, 400, `"errors":["` + closed + `. Only editors of this page may change submissions now"]`},
-		{"update by an editor", "alice", "PUT", result(closing), `{"name":"y"}`, 200, `"name":"y"`},
-	} {
-		if tt.what == "a day later" {
+	rows := testkit.Rows(strings.NewReplacer(
+		"OWN", result(path), "LEAVE", leave+"/submission", "SEATS", seats, "OVER", over+"/submission", "CLOSING", result(closing),
+		"READ", e.get(t, "bob", result(path)), "NAME", name, "GRANT", nestedBody("last", "2025-11-16", "state", "granted"),
+		"BOUNDS", nestedBody("first", "2025-11-14", "last", "2025-11-13", "days", "31", "note", "long"),
+		"ENDED", "this form has closed: it took submissions until the end of 2025-11-15 (UTC)",
+	).Replace(`
+		bob PUT | OWN | {} | 200 | "first":"2025-11-15","last":"2025-11-16","days":"","note":"","state":"asked","room":""
+		bob POST | LEAVE | BOUNDS | 400 | {"valid":false,"fieldErrors":{"days":"must be at most 30","first":"must not be before today (2025-11-15)","last":"must not be before First day (2025-11-14)","note":"must have at most 3 characters"},"errors":[]}
+		bob POST | LEAVE | GRANT | 400 | "state":"is set by editors of this page only"
+		bob PUT | OWN | {"state":"granted"} | 400 | "state":"is set by editors of this page only"
+		bob PUT | OWN | READ | 200 | "state":"asked"
+		bob PUT | OWN | {"first":"2025-11-17"} | 400 | {"last":"must not be before First day (2025-11-17)"}
+		alice PUT | OWN | {"state":"granted"} | 200 | "state":"granted","room":""
+		bob POST | SEATS | NAME | 201 |
+		alice POST | SEATS | NAME | 400 | {"valid":false,"fieldErrors":{},"errors":["this form is full: it takes 1 submission"]}
+		a day later
+		alice POST | OVER | NAME | 400 | {"valid":false,"fieldErrors":{},"errors":["ENDED"]}
+		bob PUT | CLOSING | {"name":"y"} | 400 | "errors":["ENDED. Only editors of this page may change submissions now"]
+		alice PUT | CLOSING | {"name":"y"} | 200 | "name":"y"
+	`))
+	for _, row := range rows {
+		if len(row) == 1 {
 			e.Clock.Advance(24 * time.Hour)
+			continue
 		}
-		only := e.do(t, ask(tt.user+" "+tt.method, tt.path+"?validate=only", tt.body))
-		a := e.expect(t, tt.status, ask(tt.user+" "+tt.method, tt.path, tt.body))
-		if !strings.Contains(a.body, tt.want) {
-			t.Errorf("%s: %s, want %s", tt.what, a.body, tt.want)
-		}
-		if tt.status == 400 && only.body != a.body || tt.status < 300 && only.body != validResult {
-			t.Errorf("%s, validation only: %s", tt.what, only.body)
+		only := e.do(t, ask(row[0], row[1]+"?validate=only", row[2]))
+		a := e.expectText(t, row[3], ask(row[0], row[1], row[2]), row[4])
+		if a.status == 400 && only.body != a.body || a.status < 300 && only.body != validResult {
+			t.Errorf("%s, validation only: %s", row, only.body)
 		}
 	}
 	if definition := e.get(t, "bob", leave); strings.Contains(definition, "editors") || strings.Contains(definition, "default") {

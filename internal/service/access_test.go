@@ -16,68 +16,59 @@ import (
 	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Every caller's rights on the submission that owner made; viewer has made one
 // of their own beside it.
 func TestWhoMayDoWhat(t *testing.T) {
-	const (
-		own  = "own only"
-		all  = "all"
-		none = "none"
-	)
-	type rights struct{ Get, List, Merge, Delete string }
-	everything := rights{"ok", all, "ok", "ok"}
 	w := newWorld(t)
-	for _, tt := range []struct {
-		form           string
-		resultsViewers bool
-		who            auth.Identity
-		want           rights
-	}{
-		{"named", false, owner, rights{"ok", own, "ok", "forbidden"}},
-		{"named", false, viewer, rights{"not found", own, "not found", "not found"}},
-		{"named", false, editor, everything},
-		{"named", true, owner, rights{"ok", all, "ok", "forbidden"}},
-		{"named", true, viewer, rights{"ok", all, "forbidden", "forbidden"}},
-		{"named", true, editor, everything},
-		{"anonymous", false, owner, rights{"not found", none, "not found", "not found"}},
-		{"anonymous", false, viewer, rights{"not found", none, "not found", "not found"}},
-		{"anonymous", false, editor, everything},
-		{"anonymous", true, owner, rights{"ok", all, "forbidden", "forbidden"}},
-		{"anonymous", true, viewer, rights{"ok", all, "forbidden", "forbidden"}},
-		{"anonymous", true, editor, everything},
-	} {
-		t.Run(fmt.Sprintf("%s, results for viewers %t, %s", tt.form, tt.resultsViewers, tt.who.Name), func(t *testing.T) {
-			w.t, w.resultsForViewers = t, tt.resultsViewers
-			first, second := w.submits(owner, tt.form, "old"), w.submits(viewer, tt.form, "other")
-			mine := map[string][]int64{"owner": {first.ID}, "viewer": {second.ID}}[tt.who.Name]
-			a := w.as(tt.who, tt.form)
+	for _, row := range testkit.Rows(`
+		named | owners | owner | ok | own | ok | forbidden
+		named | owners | viewer | not found | own | not found | not found
+		named | owners | editor | ok | all | ok | ok
+		named | viewers | owner | ok | all | ok | forbidden
+		named | viewers | viewer | ok | all | forbidden | forbidden
+		named | viewers | editor | ok | all | ok | ok
+		anonymous | owners | owner | not found | none | not found | not found
+		anonymous | owners | viewer | not found | none | not found | not found
+		anonymous | owners | editor | ok | all | ok | ok
+		anonymous | viewers | owner | ok | all | forbidden | forbidden
+		anonymous | viewers | viewer | ok | all | forbidden | forbidden
+		anonymous | viewers | editor | ok | all | ok | ok
+	`) {
+		form, results, who := row[0], row[1], known[row[2]]
+		get, list, merge, del := row[3], row[4], row[5], row[6]
+		t.Run(fmt.Sprintf("%s, results for %s, %s", form, results, who.Name), func(t *testing.T) {
+			w.t, w.resultsForViewers = t, results == "viewers"
+			first, second := w.submits(owner, form, "old"), w.submits(viewer, form, "other")
+			mine := map[string][]int64{"owner": {first.ID}, "viewer": {second.ID}}[who.Name]
+			a := w.as(who, form)
 
-			if a.Rights.Edit != (tt.want.Delete == "ok") || a.Rights.SeeAll != (tt.want.List == all) {
+			if a.Rights.Edit != (del == "ok") || a.Rights.SeeAll != (list == "all") {
 				t.Errorf("Edit is %t and SeeAll %t", a.Rights.Edit, a.Rights.SeeAll)
 			}
 			ids := w.lists(a, ListOptions{})
-			want := map[string][]int64{own: mine, all: {first.ID, second.ID}, none: nil}[tt.want.List]
+			want := map[string][]int64{"own": mine, "all": {first.ID, second.ID}, "none": nil}[list]
 			if diff := cmp.Diff(want, ids); diff != "" {
 				t.Errorf("list (-want +got):\n%s", diff)
 			}
 			got, err := a.Get(t.Context(), first.ID)
-			w.wants("get", err, tt.want.Get)
+			w.wants("get", err, get)
 			if err == nil && !cmp.Equal(got, first) {
 				t.Errorf("got %+v, want %+v", got, first)
 			}
-			w.wants("may change", a.MayChange(first), tt.want.Merge)
+			w.wants("may change", a.MayChange(first), merge)
 			merged, err := a.Merge(t.Context(), first.ID, answer("new"), nil, admitAll)
-			w.wants("merge", err, tt.want.Merge)
-			w.keepsValue(first, merged, err, tt.who.Name)
-			w.wants("delete", a.Delete(t.Context(), first.ID, nil), tt.want.Delete)
-			left := w.lists(w.as(editor, tt.form), ListOptions{})
-			if gone := !slices.Contains(left, first.ID); gone != (tt.want.Delete == "ok") {
+			w.wants("merge", err, merge)
+			w.keepsValue(first, merged, err, who.Name)
+			w.wants("delete", a.Delete(t.Context(), first.ID, nil), del)
+			left := w.lists(w.as(editor, form), ListOptions{})
+			if gone := !slices.Contains(left, first.ID); gone != (del == "ok") {
 				t.Errorf("after the delete: %v", left)
 			}
 			for _, id := range left {
-				w.wants("delete the rest", w.as(editor, tt.form).Delete(t.Context(), id, nil), "ok")
+				w.wants("delete the rest", w.as(editor, form).Delete(t.Context(), id, nil), "ok")
 			}
 		})
 	}

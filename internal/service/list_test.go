@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // stores puts a submission of any size into the store, from field ids and values
@@ -53,8 +55,34 @@ func (w *world) listsPage(a *Access, opts ListOptions) (ids []int64, page ListPa
 	return ids, page
 }
 
-func equals(id, value string) forms.Filter {
-	return forms.Filter{Rules: []forms.Rule{{FieldID: id, Operator: forms.Equals, Value: value}}}
+// listing reads options of a list, such as "text=a search=b sort=-n limit=2 count". Other names than
+// those of options are fields that equal a value.
+func listing(text string) (o ListOptions) {
+	for word := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(word, "=")
+		number, _ := strconv.Atoi(value)
+		switch name {
+		case "limit":
+			o.Limit = number
+		case "after":
+			o.After = int64(number)
+		case "username":
+			o.Username = &value
+		case "search":
+			o.Filter.Search = value
+		case "sort":
+			o.Sort = &forms.Sort{ID: strings.TrimPrefix(value, "-"), Descending: strings.HasPrefix(value, "-")}
+		case "cursor":
+			o.Cursor = value
+		case "count":
+			o.Count = true
+		case "descending":
+			o.Descending = true
+		default:
+			o.Filter.Rules = append(o.Filter.Rules, forms.Rule{FieldID: name, Operator: forms.Equals, Value: value})
+		}
+	}
+	return o
 }
 
 func TestFilteredLists(t *testing.T) {
@@ -64,40 +92,36 @@ func TestFilteredLists(t *testing.T) {
 	w.stores("owner", "text", "a", "gone", "x")
 	w.stores("viewer", "text", "A", "n", "-1")
 	w.stores("owner", "text", "a", "n", "10")
-	owners := "owner"
-	for _, tt := range []struct {
-		what string
-		who  auth.Identity
-		opts ListOptions
-		want []int64
-		page ListPage
-	}{
-		{"a filter", editor, ListOptions{Filter: equals("text", "a"), Count: true}, []int64{1, 3, 5}, ListPage{Total: 3}},
-		{"a page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Count: true}, []int64{1, 3}, ListPage{Total: 3, After: 3}},
-		{"the last page of it", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, After: 3}, []int64{5}, ListPage{}},
-		{"a full last page", editor, ListOptions{Filter: equals("text", "a"), Limit: 3}, []int64{1, 3, 5}, ListPage{}},
-		{"from the highest", editor, ListOptions{Filter: equals("text", "a"), Limit: 2, Descending: true}, []int64{5, 3}, ListPage{After: 3}},
-		{"of one user", editor, ListOptions{Filter: equals("n", "10"), Username: &owners}, []int64{5}, ListPage{}},
-		{"two rules", editor, ListOptions{Filter: forms.Filter{Rules: append(equals("text", "a").Rules, equals("n", "10").Rules...)}}, []int64{5}, ListPage{}},
-		{"a rule and a search", editor, ListOptions{Filter: forms.Filter{Rules: equals("n", "10").Rules, Search: "B"}}, []int64{2}, ListPage{}},
-		{"a field that has left the page", editor, ListOptions{Filter: equals("gone", "x")}, []int64{3}, ListPage{}},
-		{"a search", editor, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{1, 3, 4, 5}, ListPage{Total: 4}},
-		{"no filter", editor, ListOptions{Limit: 4, Count: true}, []int64{1, 2, 3, 4}, ListPage{Total: 5, After: 4}},
-		{"a long limit", editor, ListOptions{Limit: MaxPage + 1, Count: true}, []int64{1, 2, 3, 4, 5}, ListPage{Total: 5}},
-		{"a viewer's", viewer, ListOptions{Filter: forms.Filter{Search: "a"}, Count: true}, []int64{4}, ListPage{Total: 1}},
-		{"a viewer's own", viewer, ListOptions{Count: true, Limit: 1}, []int64{2}, ListPage{Total: 2, After: 2}},
-		{"a viewer asks for others", viewer, ListOptions{Filter: equals("_username", "owner"), Count: true}, nil, ListPage{}},
-		{"sorted", editor, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 1, 2, 5, 3}, ListPage{Total: 5}},
-		{"sorted and filtered", editor, ListOptions{Sort: &forms.Sort{ID: "n", Descending: true}, Filter: equals("text", "a"), Limit: 3}, []int64{5, 1, 3}, ListPage{}},
-		{"sorted by a field that has left the page", editor, ListOptions{Sort: &forms.Sort{ID: "gone"}, Limit: 5}, []int64{3, 1, 2, 4, 5}, ListPage{}},
-		{"sorted by a viewer", viewer, ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 10, Count: true}, []int64{4, 2}, ListPage{Total: 2}},
-	} {
-		got, page := w.listsPage(w.as(tt.who, "named"), tt.opts)
-		if !tt.opts.Count {
+	// Who asks, the options, the ids, and Total and After of the page. The field gone has left the page.
+	for _, row := range testkit.Rows(`
+		editor | text=a count | 1 3 5 | 3 0
+		editor | text=a limit=2 count | 1 3 | 3 3
+		editor | text=a limit=2 after=3 | 5 | 0 0
+		editor | text=a limit=3 | 1 3 5 | 0 0
+		editor | text=a limit=2 descending | 5 3 | 0 3
+		editor | n=10 username=owner | 5 | 0 0
+		editor | text=a n=10 | 5 | 0 0
+		editor | n=10 search=B | 2 | 0 0
+		editor | gone=x | 3 | 0 0
+		editor | search=a count | 1 3 4 5 | 4 0
+		editor | limit=4 count | 1 2 3 4 | 5 4
+		editor | count limit=` + strconv.Itoa(MaxPage+1) + ` | 1 2 3 4 5 | 5 0
+		viewer | search=a count | 4 | 1 0
+		viewer | count limit=1 | 2 | 2 2
+		viewer | _username=owner count | | 0 0
+		editor | sort=n limit=10 count | 4 1 2 5 3 | 5 0
+		editor | sort=-n text=a limit=3 | 5 1 3 | 0 0
+		editor | sort=gone limit=5 | 3 1 2 4 5 | 0 0
+		viewer | sort=n limit=10 count | 4 2 | 2 0
+	`) {
+		opts := listing(row[1])
+		ids, page := w.listsPage(w.as(known[row[0]], "named"), opts)
+		if !opts.Count {
 			page.Total = 0
 		}
-		if diff := cmp.Diff(tt.want, got) + cmp.Diff(tt.page, page); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.what, diff)
+		got := fmt.Sprintf("%d | %d %d%s", ids, page.Total, page.After, page.Cursor)
+		if want := fmt.Sprintf("[%s] | %s", row[2], row[3]); got != want || page.Previous != nil {
+			t.Errorf("%s: %s, want %s", row[1], got, want)
 		}
 	}
 }
@@ -105,24 +129,20 @@ func TestFilteredLists(t *testing.T) {
 func TestRefusedLists(t *testing.T) {
 	w := newWorld(t)
 	w.stores("owner", "text", "a", "gone", "x")
-	for _, tt := range []struct {
-		who  auth.Identity
-		opts ListOptions
-		want string
-	}{
-		{editor, ListOptions{Filter: equals("nowhere", "a")}, "filter[nowhere]: the form has no such field"},
-		{editor, ListOptions{Filter: equals("_other", "a")}, "filter[_other]"},
-		{editor, ListOptions{Filter: equals("gone", "a"), Sort: &forms.Sort{ID: "nowhere"}, Limit: 1}, "sort=nowhere: the form has no such field"},
-		{editor, ListOptions{Sort: &forms.Sort{ID: "text"}}, "sort needs a limit"},
-		{editor, ListOptions{Sort: &forms.Sort{ID: "text"}, Limit: MaxPage + 1}, "sort needs a limit"},
-		{editor, ListOptions{Cursor: "x", Limit: 1}, "cursor needs sort"},
-		{editor, ListOptions{Filter: forms.Filter{Search: strings.Repeat("x", forms.MaxFilterBytes+1)}}, "at most"},
-		{viewer, ListOptions{Filter: equals("gone", "x")}, "filter[gone]"}, // it is in what others sent
-	} {
-		err := w.as(tt.who, "named").List(t.Context(), tt.opts, func(forms.Submission) error { t.Error("visited"); return nil })
+	for _, row := range testkit.Rows(fmt.Sprintf(`
+		editor | nowhere=a | filter[nowhere]: the form has no such field
+		editor | _other=a | filter[_other]
+		editor | gone=a sort=nowhere limit=1 | sort=nowhere: the form has no such field
+		editor | sort=text | sort needs a limit
+		editor | sort=text limit=%d | sort needs a limit
+		editor | cursor=x limit=1 | cursor needs sort
+		editor | search=%s | at most
+		viewer | gone=x | filter[gone]
+	`, MaxPage+1, strings.Repeat("x", forms.MaxFilterBytes+1))) { // gone is in what others sent
+		err := w.as(known[row[0]], "named").List(t.Context(), listing(row[1]), func(forms.Submission) error { t.Error("visited"); return nil })
 		var invalid *forms.Invalid
-		if !errors.As(err, &invalid) || len(invalid.Errors) != 1 || !strings.Contains(invalid.Errors[0], tt.want) {
-			t.Errorf("got %s, want %s", outcome(err), tt.want)
+		if !errors.As(err, &invalid) || len(invalid.Errors) != 1 || !strings.Contains(invalid.Errors[0], row[2]) {
+			t.Errorf("got %s, want %s", outcome(err), row[2])
 		}
 	}
 }
@@ -158,6 +178,13 @@ func TestCursors(t *testing.T) {
 		}
 	}
 	other := "owner"
+	refuses := func(what string, who auth.Identity, form string, o ListOptions) {
+		t.Helper()
+		err := w.as(who, form).List(t.Context(), o, func(forms.Submission) error { return nil })
+		if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
 	for what, o := range map[string]ListOptions{
 		"fewer filters":     with(func(o *ListOptions) { o.Filter.Rules = o.Filter.Rules[1:] }),
 		"another value":     with(func(o *ListOptions) { o.Filter.Rules[0].Value = "e" }),
@@ -172,16 +199,10 @@ func TestCursors(t *testing.T) {
 		"made up":           with(func(o *ListOptions) { o.Cursor = "AAAA" }),
 		"not base64":        with(func(o *ListOptions) { o.Cursor = "ä" }),
 	} {
-		err := w.as(editor, "named").List(t.Context(), o, func(forms.Submission) error { return nil })
-		if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
-			t.Errorf("%s: %s", what, got)
-		}
+		refuses(what, editor, "named", o)
 	}
 	for _, who := range []auth.Identity{owner, viewer} { // they see fewer, and could compare theirs with the rest
-		err := w.as(who, "named").List(t.Context(), with(func(*ListOptions) {}), func(forms.Submission) error { return nil })
-		if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
-			t.Errorf("as %s: %s", who.Name, got)
-		}
+		refuses("as "+who.Name, who, "named", with(func(*ListOptions) {}))
 	}
 	own := opts
 	own.Limit = 1
@@ -190,14 +211,8 @@ func TestCursors(t *testing.T) {
 	if ids, _ := w.listsPage(w.as(owner, "named"), own); !slices.Equal(ids, []int64{2}) {
 		t.Errorf("the second page of one's own: %v", ids)
 	}
-	err := w.as(viewer, "named").List(t.Context(), own, func(forms.Submission) error { return nil })
-	if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
-		t.Errorf("a cursor of somebody else's list: %s", got)
-	}
-	err = w.as(editor, "named-once").List(t.Context(), with(func(*ListOptions) {}), func(forms.Submission) error { return nil })
-	if got := outcome(err); !strings.Contains(got, "cursor is not of this list") {
-		t.Errorf("another form: %s", got)
-	}
+	refuses("a cursor of somebody else's list", viewer, "named", own)
+	refuses("another form", editor, "named-once", with(func(*ListOptions) {}))
 }
 
 // A replica with the same key goes on where another one stopped, and one with
@@ -372,7 +387,7 @@ func TestSortedPageIsReadAgain(t *testing.T) {
 		_, err := w.as(editor, "named").Merge(t.Context(), 3, answer("b"), nil, func(int) error { return nil })
 		w.wants("change", err, "ok")
 	}}
-	ids, _ := w.listsPage(w.as(editor, "named"), ListOptions{Sort: &forms.Sort{ID: "n"}, Limit: 5, Filter: equals("text", "a")})
+	ids, _ := w.listsPage(w.as(editor, "named"), listing("sort=n limit=5 text=a"))
 	if !slices.Equal(ids, []int64{1}) {
 		t.Errorf("%v", ids)
 	}
@@ -388,11 +403,11 @@ func TestLongPassesAreChecked(t *testing.T) {
 	a := w.as(editor, "named")
 	revoked := errors.New("revoked")
 	for what, opts := range map[string]ListOptions{
-		"filter": {Filter: equals("text", "none")},
-		"search": {Filter: forms.Filter{Search: "none"}},
-		"count":  {Count: true, Limit: 1},
-		"sort":   {Sort: &forms.Sort{ID: "text"}, Limit: 1},
-		"ids":    {Filter: equals("nowhere", "x")},
+		"filter": listing("text=none"),
+		"search": listing("search=none"),
+		"count":  listing("count limit=1"),
+		"sort":   listing("sort=text limit=1"),
+		"ids":    listing("nowhere=x"),
 	} {
 		asked := 0
 		opts.Check = func() error { asked++; return nil }
@@ -410,7 +425,7 @@ func TestLongPassesAreChecked(t *testing.T) {
 		t.Errorf("summary: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err := a.List(ctx, ListOptions{Filter: equals("text", "none"), Check: func() error { cancel(); return nil }}, nil)
+	err := a.List(ctx, ListOptions{Filter: listing("text=none").Filter, Check: func() error { cancel(); return nil }}, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a client that is gone: %v", err)
 	}
@@ -422,34 +437,28 @@ func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
 	w.stores("viewer", "text", "b", "n", "10")
 	w.stores("owner", "text", "a")
 	w.submits(owner, "anonymous", "x")
-	owners := "owner"
-	for _, tt := range []struct {
-		what, form string
-		who        auth.Identity
-		opts       ListOptions
-		want       []int64 // submissions, and answers by rank
-	}{
-		{"all", "named", editor, ListOptions{}, []int64{3, 3, 2}},
-		{"some", "named", editor, ListOptions{Filter: equals("text", "a")}, []int64{2, 2, 1}},
-		{"a search", "named", editor, ListOptions{Filter: forms.Filter{Search: "B"}}, []int64{1, 1, 1}},
-		{"one user's", "named", editor, ListOptions{Username: &owners}, []int64{2, 2, 1}},
-		{"a viewer's own", "named", viewer, ListOptions{}, []int64{1, 1, 1}},
-		{"a viewer asks for others", "named", viewer, ListOptions{Username: &owners}, []int64{0, 0, 0}},
-		{"options of lists", "named", editor, ListOptions{Limit: 1, After: 2, Sort: &forms.Sort{ID: "nowhere"}}, []int64{3, 3, 2}},
-		{"anonymous, by name", "anonymous", editor, ListOptions{Filter: equals("_username", "owner")}, []int64{0, 0, 0}},
-		{"anonymous, by their own", "anonymous", owner, ListOptions{}, []int64{0, 0, 0}},
-		{"anonymous", "anonymous", editor, ListOptions{Filter: equals("_username", "")}, []int64{1, 1, 0}},
-	} {
-		got, err := w.as(tt.who, tt.form).Summary(t.Context(), tt.opts)
+	for _, row := range testkit.Rows(`
+		editor | named | | 3 3 2
+		editor | named | text=a | 2 2 1
+		editor | named | search=B | 1 1 1
+		editor | named | username=owner | 2 2 1
+		viewer | named | | 1 1 1
+		viewer | named | username=owner | 0 0 0
+		editor | named | limit=1 after=2 sort=nowhere | 3 3 2
+		editor | anonymous | _username=owner | 0 0 0
+		owner | anonymous | | 0 0 0
+		editor | anonymous | _username= | 1 1 0
+	`) { // submissions, and answers by rank
+		got, err := w.as(known[row[0]], row[1]).Summary(t.Context(), listing(row[2]))
 		if err != nil {
-			t.Errorf("%s: %v", tt.what, err)
+			t.Errorf("%s: %v", row, err)
 			continue
 		}
-		if counts := []int64{got.Count, got.Fields[0].Answered, got.Fields[1].Answered}; !slices.Equal(counts, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.what, counts, tt.want)
+		if counts := fmt.Sprint(got.Count, got.Fields[0].Answered, got.Fields[1].Answered); counts != row[3] {
+			t.Errorf("%s: %v", row, counts)
 		}
 	}
-	_, err := w.as(viewer, "named").Summary(t.Context(), ListOptions{Filter: equals("nowhere", "x")})
+	_, err := w.as(viewer, "named").Summary(t.Context(), listing("nowhere=x"))
 	if got := outcome(err); !strings.Contains(got, "filter[nowhere]") {
 		t.Errorf("got %s", got)
 	}

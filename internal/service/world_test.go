@@ -23,6 +23,9 @@ var (
 	outsider = auth.Identity{Name: "outsider", Groups: []string{"others"}}
 )
 
+// known are these people by their names.
+var known = map[string]auth.Identity{"owner": owner, "viewer": viewer, "editor": editor, "outsider": outsider}
+
 // maxSubmission is small, so that tests can reach it.
 const maxSubmission = 100
 
