@@ -18,11 +18,11 @@ func listOptions(t testing.TB, rawQuery string) (service.ListOptions, *forms.Inv
 	return opts, &params.Invalid
 }
 
-func rules(idOperatorValue ...string) (list []forms.Rule) {
+func filtered(idOperatorValue ...string) (o service.ListOptions) {
 	for i := 0; i < len(idOperatorValue); i += 3 {
-		list = append(list, forms.Rule{FieldID: idOperatorValue[i], Operator: forms.Operator(idOperatorValue[i+1]), Value: idOperatorValue[i+2]})
+		o.Filter.Rules = append(o.Filter.Rules, forms.Rule{FieldID: idOperatorValue[i], Operator: forms.Operator(idOperatorValue[i+1]), Value: idOperatorValue[i+2]})
 	}
-	return list
+	return o
 }
 
 func TestListOptions(t *testing.T) {
@@ -36,17 +36,17 @@ func TestListOptions(t *testing.T) {
 		"username=":                            {Username: &nobody},
 		"q=":                                   {},
 		"q=Some+%C3%A4&cou=x":                  {Filter: forms.Filter{Search: "Some ä"}},
-		"filter[a]=1":                          {Filter: forms.Filter{Rules: rules("a", "equals", "1")}},
-		"filter%5Ba%5D=1":                      {Filter: forms.Filter{Rules: rules("a", "equals", "1")}},
-		"filter[a]":                            {Filter: forms.Filter{Rules: rules("a", "equals", "")}},
-		"filter[a]=1&filter[a]=2":              {Filter: forms.Filter{Rules: rules("a", "equals", "1", "a", "equals", "2")}},
-		"filter[a][one-of]=1;2":                {Filter: forms.Filter{Rules: rules("a", "one-of", "1;2")}},
-		"filter[a][one-of]=1%3B2":              {Filter: forms.Filter{Rules: rules("a", "one-of", "1;2")}},
-		"filter[b][empty]&filter[a][not-empty]=true":  {Filter: forms.Filter{Rules: rules("a", "not-empty", "", "b", "empty", "")}},
-		"filter[a b][less-than]=-3.5":                 {Filter: forms.Filter{Rules: rules("a b", "less-than", "-3.5")}},
-		"filter[a][b][equals]=x":                      {Filter: forms.Filter{Rules: rules("a][b", "equals", "x")}},
-		"filter[a]b]=x":                               {Filter: forms.Filter{Rules: rules("a]b", "equals", "x")}},
-		"filter[_timestamp][greater-than]=2026-01-31": {Filter: forms.Filter{Rules: rules("_timestamp", "greater-than", "2026-01-31")}},
+		"filter[a]=1":                          filtered("a", "equals", "1"),
+		"filter%5Ba%5D=1":                      filtered("a", "equals", "1"),
+		"filter[a]":                            filtered("a", "equals", ""),
+		"filter[a]=1&filter[a]=2":              filtered("a", "equals", "1", "a", "equals", "2"),
+		"filter[a][one-of]=1;2":                filtered("a", "one-of", "1;2"),
+		"filter[a][one-of]=1%3B2":              filtered("a", "one-of", "1;2"),
+		"filter[b][empty]&filter[a][not-empty]=true":  filtered("a", "not-empty", "", "b", "empty", ""),
+		"filter[a b][less-than]=-3.5":                 filtered("a b", "less-than", "-3.5"),
+		"filter[a][b][equals]=x":                      filtered("a][b", "equals", "x"),
+		"filter[a]b]=x":                               filtered("a]b", "equals", "x"),
+		"filter[_timestamp][greater-than]=2026-01-31": filtered("_timestamp", "greater-than", "2026-01-31"),
 		"sort=a&limit=1000":                           {Limit: 1000, Sort: &forms.Sort{ID: "a"}},
 		"sort=-_id&limit=1&cursor=xyz":                {Limit: 1, Sort: &forms.Sort{ID: "_id", Descending: true}, Cursor: "xyz"},
 		"sort=--a&limit=1":                            {Limit: 1, Sort: &forms.Sort{ID: "-a", Descending: true}},
@@ -107,7 +107,8 @@ func TestSummaryOptionsSelectOnly(t *testing.T) {
 	params := ReadParams("limit=x&sort=&order=y&count=z&q=a&username=b&filter[c]=d")
 	got := params.SummaryOptions()
 	b := "b"
-	want := service.ListOptions{Username: &b, Filter: forms.Filter{Search: "a", Rules: rules("c", "equals", "d")}}
+	want := filtered("c", "equals", "d")
+	want.Username, want.Filter.Search = &b, "a"
 	if diff := cmp.Diff(want, got); diff != "" || params.Err() != nil {
 		t.Errorf("%v (-want +got):\n%s", params.Invalid.Errors, diff)
 	}
