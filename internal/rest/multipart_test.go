@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/textproto"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,30 +159,49 @@ func TestUploadReplacesAndMergeKeeps(t *testing.T) {
 	e.expect(t, 404, ask("carol GET", path+"/file/doc/c"))
 }
 
-// multipartFaults are refused with a validation result or a problem.
-func multipartFaults() []struct {
+// fieldFaults have texts (name=value) and files (name@file=content), and are refused for what is wrong with fields.
+const fieldFaults = `
+	required text is missing | doc@a.txt=content | {"title":"is required"}
+	a text is wrong | title=x & doc@a.txt=content & mail=x | {"mail":"must be an e-mail address such as name@example.org"}
+	a text is wrong, before a file | mail=x & doc@a.txt=content & title=x | {"mail":"must be an e-mail address such as name@example.org"}
+	repeated single value | title=x & title=x & doc@a.txt=content | {"title":"must be a single text, not a list"}
+	unknown field | title=x & doc@a.txt=content & nope=x | {"nope":"is not a field of this form"}
+	file for an unknown field | title=x & doc@a.txt=content & nope@a=b | {"nope":"is not a field of this form"}
+	file for a text field | title=x & doc@a.txt=content & mail@a=b | {"mail":"takes no files"}
+	text for a file field | title=x & doc=a.txt | {"doc":"must be sent as a file: the part needs a filename"}
+	text and file for a field | title=x & doc@a.txt=content & doc= | {"doc":"must be sent as files only"}
+	content against accept | title=x & doc@a.txt=content & pic@a.png=<html> | {"pic":"takes image/*, .pdf: the name, the type and the content of a file must agree with it"}
+	a shown field's file | title=x & proof@a.pdf=text & kind=proof | {"proof":"takes .pdf: the name, the type and the content of a file must agree with it"}
+	a shown field without a file | title=x & doc@a.txt=content & kind=proof | {"proof":"is required"}
+	a file and then a text, after a fault | mail=x & title=x & doc@a.txt=content & doc= | {"doc":"must be sent as files only","mail":"must be an e-mail address such as name@example.org"}
+`
+
+// partsOf reads the parts of such a body.
+func partsOf(text string) (parts []part) {
+	for p := range strings.SplitSeq(text, " & ") {
+		name, content, _ := strings.Cut(p, "=")
+		if id, file, found := strings.Cut(name, "@"); found {
+			parts = append(parts, filePart(id, file, content))
+		} else {
+			parts = append(parts, textPart(name, content))
+		}
+	}
+	return parts
+}
+
+// multipartFault is refused with a validation result or a problem.
+type multipartFault struct {
 	name, body string
 	status     int
 	faults     string // of the validation result
-} {
+}
+
+func multipartFaults() []multipartFault {
 	title := textPart("title", "x")
 	doc := filePart("doc", "a.txt", "content")
 	with := func(p part, header ...string) part { p.header = append(p.header, header...); return p }
 	whole := multipartOf(title, doc)
-	return []struct {
-		name, body string
-		status     int
-		faults     string
-	}{
-		{"required text is missing", multipartOf(doc), 400, `{"title":"is required"},"errors":[]`},
-		{"a text is wrong", multipartOf(title, doc, textPart("mail", "x")), 400, `{"mail":"must be an e-mail address such as name@example.org"},"errors":[]`},
-		{"a text is wrong, before a file", multipartOf(textPart("mail", "x"), doc, title), 400, `{"mail":"must be an e-mail address such as name@example.org"},"errors":[]`},
-		{"repeated single value", multipartOf(title, title, doc), 400, `{"title":"must be a single text, not a list"},"errors":[]`},
-		{"unknown field", multipartOf(title, doc, textPart("nope", "x")), 400, `{"nope":"is not a field of this form"},"errors":[]`},
-		{"file for an unknown field", multipartOf(title, doc, filePart("nope", "a", "b")), 400, `{"nope":"is not a field of this form"},"errors":[]`},
-		{"file for a text field", multipartOf(title, doc, filePart("mail", "a", "b")), 400, `{"mail":"takes no files"},"errors":[]`},
-		{"text for a file field", multipartOf(title, textPart("doc", "a.txt")), 400, `{"doc":"must be sent as a file: the part needs a filename"},"errors":[]`},
-		{"text and file for a field", multipartOf(title, doc, textPart("doc", "")), 400, `{"doc":"must be sent as files only"},"errors":[]`},
+	list := []multipartFault{
 		{"no name", multipartOf(title, doc, textPart("", "x")), 400, `{},"errors":["part 3 must have one Content-Disposition: form-data; name=\"the id of a field\""]`},
 		{"attachment", "--a-boundary\r\nContent-Disposition: attachment; name=\"title\"\r\n\r\nz\r\n--a-boundary--\r\n", 400, ""},
 		{"name not in UTF-8", multipartOf(title, doc, textPart("\xff", "x")), 400, `{},"errors":["the name of part 3 is not in UTF-8"]`},
@@ -191,12 +211,8 @@ func multipartFaults() []struct {
 		{"charset of a part", multipartOf(with(title, "Content-Type", "text/plain; charset=iso-8859-1")), 400, `{"title":"must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, and not as a multipart of its own"},"errors":[]`},
 		{"_charset_", multipartOf(textPart("_charset_", "windows-1252"), title), 400, `{},"errors":["_charset_ must be UTF-8: send the body in UTF-8"]`},
 		{"nested multipart", multipartOf(title, with(doc, "Content-Type", "multipart/mixed; boundary=x")), 400, `{"doc":"must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, and not as a multipart of its own"},"errors":[]`},
-		{"content against accept", multipartOf(title, doc, filePart("pic", "a.png", "<html>")), 400, `{"pic":"takes image/*, .pdf: the name, the type and the content of a file must agree with it"},"errors":[]`},
 		{"beyond maxSize", multipartOf(title, doc, filePart("pic", "a.pdf", "%PDF-1.7"+strings.Repeat("x", 993))), 400, `{"pic":"must be at most 1 kB"},"errors":[]`},
-		{"a shown field's file", multipartOf(title, filePart("proof", "a.pdf", "text"), textPart("kind", "proof")), 400, `{"proof":"takes .pdf: the name, the type and the content of a file must agree with it"},"errors":[]`},
-		{"a shown field without a file", multipartOf(title, doc, textPart("kind", "proof")), 400, `{"proof":"is required"},"errors":[]`},
 		{"empty", "", 400, `{},"errors":["the body is not valid multipart/form-data: it ends before its last boundary"]`},
-		{"a file and then a text, after a fault", multipartOf(textPart("mail", "x"), title, doc, textPart("doc", "")), 400, `{"doc":"must be sent as files only","mail":"must be an e-mail address such as name@example.org"},"errors":[]`},
 		{"cut off after a name", strings.SplitN(whole, "\r\n\r\n", 2)[0], 400, ""},
 		{"cut off in a file", whole[:len(whole)-20], 400, ""},
 		{"cut off before the last boundary", strings.TrimSuffix(whole, "--a-boundary--\r\n"), 400, ""},
@@ -205,24 +221,20 @@ func multipartFaults() []struct {
 		{"header of a part", multipartOf(title, doc, with(title, "X", strings.Repeat("x", 40_000))), 413, ""},
 		{"name of a part", multipartOf(title, doc, textPart(strings.Repeat("x", 1100), "x")), 413, ""},
 		{"before the first part", strings.Repeat("x\r\n", 20_000) + whole, 413, ""},
-		{"parts", multipartOf(append([]part{doc}, slicesRepeat(textPart("tags", "a"), request.MaxNames)...)...), 413, ""},
-		{"files of a field", multipartOf(append([]part{title}, slicesRepeat(doc, 11)...)...), 413, ""},
+		{"parts", multipartOf(append([]part{doc}, slices.Repeat([]part{textPart("tags", "a")}, request.MaxNames)...)...), 413, ""},
+		{"files of a field", multipartOf(append([]part{title}, slices.Repeat([]part{doc}, 11)...)...), 413, ""},
 		{"a file", multipartOf(title, doc, filePart("doc", "b", strings.Repeat("x", testMaxFile+1))), 413, ""},
 		{"a file that is not stored", multipartOf(title, doc, filePart("nope", "b", strings.Repeat("x", testMaxFile+16<<10))), 413, ""},
 		{"texts together", multipartOf(doc, textPart("title", strings.Repeat("x", request.DefaultMaxBody-100)), textPart("mail", strings.Repeat("x", 200))), 413, ""},
 	}
+	for _, row := range testkit.Rows(fieldFaults) {
+		list = append(list, multipartFault{row[0], multipartOf(partsOf(row[1])...), 400, row[2] + `,"errors":[]`})
+	}
+	return list
 }
 
 // testMaxFile is small, so that tests reach it.
 const testMaxFile = 1 << 20
-
-func slicesRepeat(p part, n int) []part {
-	parts := make([]part, n)
-	for i := range parts {
-		parts[i] = p
-	}
-	return parts
-}
 
 // Whatever is wrong with a body is told with a status of the client's faults,
 // and leaves nothing behind.
