@@ -138,9 +138,7 @@ func onDiskThatStays(t *testing.T, s site, bytes int) (serve func() *exec.Cmd) {
 			t.Error(err)
 		}
 	})
-	if _, err := io.ReadFull(out, make([]byte, len("mounted\n"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(io.ReadFull(out, make([]byte, len("mounted\n")))))
 	enter := []string{"--mount", "--target", strconv.Itoa(holder.Process.Pid)}
 	if os.Geteuid() != 0 {
 		enter = append(enter, "--user", "--preserve-credentials")

@@ -82,11 +82,16 @@ func (w *liveWiki) signIn(p *page, user string) {
 	p.WaitText("Summer party")
 }
 
-// TestFormInMediaWiki has readers of a real MediaWiki fill in a form on its page.
-// Whoever is signed in to the wiki need not sign in again.
-func TestFormInMediaWiki(t *testing.T) {
+func TestMediaWiki(t *testing.T) {
 	t.Parallel()
 	w := newLiveWiki(t, browsertest.Options{})
+	t.Run("form", func(t *testing.T) { formInMediaWiki(t, w) })
+	t.Run("without form", func(t *testing.T) { mediaWikiWithoutForm(t, w) })
+}
+
+// formInMediaWiki has readers of a real MediaWiki fill in a form on its page.
+// Whoever is signed in to the wiki need not sign in again.
+func formInMediaWiki(t *testing.T, w *liveWiki) {
 	p := &page{browsertest.Open(t, w.page(), w.options), t, w.site}
 	frame := p.InnerFrame()
 	frame.WaitText("Open the form in a new tab")
@@ -117,11 +122,9 @@ func TestFormInMediaWiki(t *testing.T) {
 	p.Check()
 }
 
-// TestMediaWikiWithoutForms looks at pages that show the block itself: without
+// mediaWikiWithoutForm looks at pages that show the block itself: without
 // JavaScript, and where its text is being edited.
-func TestMediaWikiWithoutForms(t *testing.T) {
-	t.Parallel()
-	w := newLiveWiki(t, browsertest.Options{})
+func mediaWikiWithoutForm(t *testing.T, w *liveWiki) {
 	off := browsertest.Open(t, w.page(), browsertest.Options{NoScript: true})
 	if shown := off.Text(); !strings.Contains(shown, "form: party") {
 		t.Errorf("without JavaScript: %s", shown)

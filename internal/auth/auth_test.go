@@ -185,9 +185,7 @@ func TestAuthenticateWithRealBcrypt(t *testing.T) {
 			t.Errorf("%s with a wrong password: got %v", user, err)
 		}
 	}
-	if _, err := d.Authenticate(t.Context(), "nobody", "sesame", home); !errors.Is(err, ErrBadCredentials) {
-		t.Errorf("unknown user: got %v", err)
-	}
+	testkit.ErrorIs(t, "unknown user", testkit.ErrorOf(d.Authenticate(t.Context(), "nobody", "sesame", home)), ErrBadCredentials)
 }
 
 func TestAuthenticateIsExact(t *testing.T) {
@@ -283,13 +281,9 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("after her groups changed: %+v, %v", now, err)
 	}
 	f.replace(f.users, userLine("alice", "other"))
-	if _, err := f.Refresh(alice); !errors.Is(err, ErrBadCredentials) {
-		t.Errorf("after her password changed: %v", err)
-	}
+	testkit.ErrorIs(t, "after her password changed", testkit.ErrorOf(f.Refresh(alice)), ErrBadCredentials)
 	f.replace(f.users, userLine("bob", "sesame"))
-	if _, err := f.Refresh(alice); !errors.Is(err, ErrBadCredentials) {
-		t.Errorf("after she was removed: %v", err)
-	}
+	testkit.ErrorIs(t, "after she was removed", testkit.ErrorOf(f.Refresh(alice)), ErrBadCredentials)
 }
 
 func TestUserChangedDuringTheCheckStaysOut(t *testing.T) {
@@ -331,9 +325,7 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	}
 	users := filepath.Join(dir, "users")
 	testkit.WriteFile(t, users, "")
-	if _, err := Open(Options{UsersFile: users, GroupsFile: missing}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("missing groups file: got %v", err)
-	}
+	testkit.ErrorIs(t, "missing groups file", testkit.ErrorOf(Open(Options{UsersFile: users, GroupsFile: missing})), os.ErrNotExist)
 	if _, err := Open(Options{UsersFile: users}); err != nil {
 		t.Errorf("no groups file wanted: got %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func (f *fixture) wantReverified(user, password string) {
@@ -87,9 +89,7 @@ func TestReverifyGoesBeforeStrangers(t *testing.T) {
 		synctest.Wait()
 		leaving, cancel := context.WithTimeout(t.Context(), maxWait/2)
 		defer cancel()
-		if _, err := f.Reverify(leaving, "alice", "sesame"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a caller who leaves the queue: %v", err)
-		}
+		testkit.ErrorIs(t, "a caller who leaves the queue", testkit.ErrorOf(f.Reverify(leaving, "alice", "sesame")), context.DeadlineExceeded)
 		before := f.computations()
 		for range 20 {
 			views.Go(func() { f.wantReverified("alice", "sesame") })

@@ -307,9 +307,7 @@ func TestThrottledHostDoesNotFailOthers(t *testing.T) {
 		done.Go(func() { f.wantLogin("alice", "sesame", "192.0.2.2:1") })
 		synctest.Wait()
 		for range 10 { // fails while the attempt waits for a slot
-			if _, err := f.throttle.reserve(ClientHost(home), "alice"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, testkit.ErrorOf(f.throttle.reserve(ClientHost(home), "alice")))
 		}
 		close(f.block)
 		done.Wait()

@@ -3,7 +3,6 @@ package events
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -194,9 +193,7 @@ func TestLoadHooksLimits(t *testing.T) {
 	if _, err := LoadHooks(file); err == nil || err.Error() != "read the hooks file: "+file+" is larger than 1048576 bytes" {
 		t.Errorf("a large file: %v", err)
 	}
-	if _, err := LoadHooks(file + "-none"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
-	}
+	testkit.ErrorIs(t, "a missing file", testkit.ErrorOf(LoadHooks(file+"-none")), os.ErrNotExist)
 }
 
 // FuzzParseHooks: whatever the file has, an error has its line and shows no secret, and

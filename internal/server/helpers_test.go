@@ -152,9 +152,7 @@ func dial(t *testing.T, s *Server) net.Conn {
 
 func send(t *testing.T, conn net.Conn, text string) {
 	t.Helper()
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(io.WriteString(conn, text)))
 }
 
 func readResponse(t *testing.T, conn io.Reader) (*http.Response, string) {

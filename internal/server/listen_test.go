@@ -165,9 +165,7 @@ func TestHTTP2ConnectionsHoldLittle(t *testing.T) {
 	send(t, conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+"\x00\x00\x00\x04\x00\x00\x00\x00\x00") // and empty settings
 	in := bufio.NewReader(conn)
 	header := make([]byte, 9)
-	if _, err := io.ReadFull(in, header); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(io.ReadFull(in, header)))
 	settings := make([]byte, binary.BigEndian.Uint32(append([]byte{0}, header[:3]...)))
 	if _, err := io.ReadFull(in, settings); err != nil || header[3] != 4 {
 		t.Fatalf("first frame %v: %v", header, err)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // upload is a handler that reads the body, answers with 408 if it did not
@@ -193,9 +195,7 @@ func TestHandlerBoundsTheTimeForABody(t *testing.T) {
 	end := time.Now().Add(time.Second)
 	must(t, http.NewResponseController(rec).SetReadDeadline(end))
 	r := withDeadlines(httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, 2*readStep)), rec, time.Minute)
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(io.Copy(io.Discard, r.Body)))
 	if len(w.read) < 2 || slices.ContainsFunc(w.read, func(at time.Time) bool { return !at.Equal(end) }) {
 		t.Errorf("read deadlines %v, want all to be %v", w.read, end)
 	}

@@ -2,6 +2,7 @@
 package testkit
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,6 +55,17 @@ func Same[T comparable](t testing.TB, what string, got, want T) {
 		t.Errorf("%s: got %+v, want %+v", what, got, want)
 	}
 }
+
+// ErrorIs fails the test unless an error is the wanted one.
+func ErrorIs(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+// ErrorOf is the error of a call that returns another value, too.
+func ErrorOf[T any](_ T, err error) error { return err }
 
 // WriteFile writes a file, and creates its directory if there is none.
 func WriteFile(t testing.TB, path, content string) {

@@ -30,9 +30,7 @@ func TestMediaWikiLoginSends(t *testing.T) {
 		t.Error(cmp.Diff(want, got))
 	}
 	testkit.Same(t, "cookies of the login", login.Header.Get("Cookie"), "w_session=before")
-	if _, err := f.Pages(t.Context(), ann, 7); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, testkit.ErrorOf(f.Pages(t.Context(), ann, 7)))
 	info := f.last(t, "info")
 	want := url.Values{
 		"action": {"query"}, "prop": {"info"}, "intestactions": {"read|edit"}, "pageids": {"7"}, "meta": {"userinfo"}, "uiprop": {"blockinfo"},
@@ -53,9 +51,7 @@ func TestMediaWikiLoginSends(t *testing.T) {
 func TestMediaWikiBotSends(t *testing.T) {
 	f := newFake(t, Options{})
 	f.answer("login", says(`{"login":{"result":"Success","lgusername":"Ann"}}`))
-	if _, err := f.Login(t.Context(), Credential{User: "ann@forms", Password: "secret"}, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, testkit.ErrorOf(f.Login(t.Context(), Credential{User: "ann@forms", Password: "secret"}, "")))
 	if q := f.last(t, "tokens").URL.Query(); q.Get("meta") != "tokens" || q.Has("amirequestsfor") {
 		t.Errorf("asked for %v", q)
 	}

@@ -115,9 +115,7 @@ func TestMediaWikiRenewalWithoutItsFirstCaller(t *testing.T) {
 	go func() { ended <- second(f.Pages(ctx, ann, 7)) }()
 	<-started
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the first caller got %v", err)
-	}
+	testkit.ErrorIs(t, "the first caller", <-ended, context.Canceled)
 	go func() { ended <- second(f.Pages(t.Context(), ann, 7)) }()
 	close(goOn)
 	if err := <-ended; err != nil {
@@ -220,9 +218,7 @@ func TestMediaWikiResume(t *testing.T) {
 	}
 	f.answer("userinfo", says(`{"batchcomplete":true,"query":{"userinfo":{"id":0,"name":"192.0.2.8"}}}`))
 	checkOdd(t, "user 0", second(f.Resume(t.Context(), cookies, "", false)))
-	if _, err := f.Resume(t.Context(), nil, "", false); !errors.Is(err, ErrRefused) {
-		t.Errorf("no cookies: %v", err)
-	}
+	testkit.ErrorIs(t, "no cookies", second(f.Resume(t.Context(), nil, "", false)), ErrRefused)
 }
 
 // The wiki's answer about a browser must be for the user whom the cookies name.

@@ -192,16 +192,12 @@ func (r *liveWiki) testPrivateWiki(t *testing.T) {
 	if c := r.user(t, "Ann"); !r.page(t, c, 1).Edit {
 		t.Error("Ann may not edit a page")
 	}
-	if _, err := r.Resume(t.Context(), []*http.Cookie{{Name: "wiki_session", Value: strings.Repeat("0", 32)}}, r.address(), false); !errors.Is(err, ErrRefused) {
-		t.Errorf("a session that is not there: %v", err)
-	}
+	testkit.ErrorIs(t, "a session that is not there", second(r.Resume(t.Context(), []*http.Cookie{{Name: "wiki_session", Value: strings.Repeat("0", 32)}}, r.address(), false)), ErrRefused)
 	c := r.signIn(t, "Ann@nothing", r.BotPassword("Ann", "nothing"))
 	if pages, err := r.Pages(t.Context(), c, 1); err != nil || len(pages) != 0 {
 		t.Errorf("without the right to read: %v, %v", pages, err)
 	}
-	if _, err := r.Text(t.Context(), c, 1); !errors.Is(err, ErrNoText) {
-		t.Errorf("without the right to read: %v", err)
-	}
+	testkit.ErrorIs(t, "without the right to read", second(r.Text(t.Context(), c, 1)), ErrNoText)
 }
 
 func (r *liveWiki) testPrivatePage(t *testing.T) {
@@ -218,9 +214,7 @@ func (r *liveWiki) testPrivatePage(t *testing.T) {
 	if page := r.page(t, bob, id); page != (Page{}) {
 		t.Errorf("somebody else has %+v", page)
 	}
-	if _, err := r.Text(t.Context(), bob, id); !errors.Is(err, ErrNoText) {
-		t.Errorf("somebody else reads: %v", err)
-	}
+	testkit.ErrorIs(t, "somebody else reads", second(r.Text(t.Context(), bob, id)), ErrNoText)
 	err := r.All(t.Context(), bob, func(p Page, _ Text, _ int) error {
 		if p.ID == id {
 			t.Errorf("somebody else visits %+v", p)
@@ -256,9 +250,7 @@ func (r *liveWiki) testDeleteAndMove(t *testing.T) {
 	if page := r.page(t, ann, id); page != (Page{}) {
 		t.Errorf("deleted: %+v", page)
 	}
-	if _, err := r.Text(t.Context(), ann, id); !errors.Is(err, ErrNoText) {
-		t.Errorf("deleted: %v", err)
-	}
+	testkit.ErrorIs(t, "deleted", second(r.Text(t.Context(), ann, id)), ErrNoText)
 	if r.Undelete("Deleted"); r.page(t, ann, id).Title != "Deleted" {
 		t.Errorf("undeleted: %+v", r.page(t, ann, id))
 	}
@@ -396,9 +388,7 @@ func (r *liveWiki) testBrowser(t *testing.T) {
 	if _, err := r.Pages(t.Context(), c, 1); !errors.Is(err, ErrRefused) || !s.Ended() || r.sent() != sent {
 		t.Errorf("a session that has ended: %v, %v", err, s.Ended())
 	}
-	if _, err := r.Resume(t.Context(), found, r.address(), false); !errors.Is(err, ErrRefused) {
-		t.Errorf("a session that has ended: %v", err)
-	}
+	testkit.ErrorIs(t, "a session that has ended", second(r.Resume(t.Context(), found, r.address(), false)), ErrRefused)
 }
 
 func (r *liveWiki) testReadOnly(t *testing.T) {

@@ -46,9 +46,7 @@ func TestStrangersWait(t *testing.T) {
 	testkit.Eventually(t, "the slots of strangers are taken", asked(maxStrangers))
 	for range 20 {
 		gone.Go(func() {
-			if err := resume(ctx, false); !errors.Is(err, context.Canceled) {
-				t.Errorf("one that waited: %v", err)
-			}
+			testkit.ErrorIs(t, "one that waited", resume(ctx, false), context.Canceled)
 		})
 	}
 	var known sync.WaitGroup
@@ -97,9 +95,7 @@ func TestCallsOfThoseWhoAreKnownWait(t *testing.T) {
 	gone := make(chan error)
 	go func() { gone <- ask(ctx) }()
 	leave()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Errorf("one that waited: %v", err)
-	}
+	testkit.ErrorIs(t, "one that waited", <-gone, context.Canceled)
 	close(release)
 	all.Wait()
 	if n := f.count("info"); n != maxCalls {
@@ -125,9 +121,7 @@ func TestCoalesce(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := Coalesce(ctx, &flights, "", work); !errors.Is(err, context.Canceled) {
-				t.Errorf("who went away: %v", err)
-			}
+			testkit.ErrorIs(t, "who went away", second(Coalesce(ctx, &flights, "", work)), context.Canceled)
 		})
 		synctest.Wait()
 		for range 3 {

@@ -47,7 +47,5 @@ func TestCommitInDoubt(t *testing.T) {
 	}
 	storetest.Same(t, "stored", count, map[string]int{"after": 1, "plain": 1, "limited": 1, "with a key": 1, "file": 1, "limited file": 1})
 	contentsLeft(t, url, "2 0")
-	if _, err := s.Create(ctx, key); !errors.Is(err, store.ErrKeyUsed) {
-		t.Errorf("the same key again: %v, want %v", err, store.ErrKeyUsed)
-	}
+	testkit.ErrorIs(t, "the same key again", testkit.ErrorOf(s.Create(ctx, key)), store.ErrKeyUsed)
 }

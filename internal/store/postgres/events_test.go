@@ -86,9 +86,7 @@ func TestEventsWithoutQueue(t *testing.T) {
 	settleAll(t, s, lease)
 	mustCreate(t, s, told("later"))
 	exec(t, url, `DELETE FROM event_queues`)
-	if _, err := s.TidyEvents(ctx, time.Hour, 10); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(s.TidyEvents(ctx, time.Hour, 10)))
 	_, messages = leaseAll(t, s)
 	storetest.Same(t, "of an older server", messages, []string{"later"})
 }

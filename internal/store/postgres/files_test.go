@@ -77,9 +77,7 @@ func TestStaleUploadsAreRemoved(t *testing.T) {
 	}))
 	contentsLeft(t, url, "1 1")
 	checkFile(t, other, mustCreate(t, other, withFile(sample("x"), fresh)))
-	if _, err := s.Create(ctx, withFile(sample("x"), stale)); !errors.Is(err, store.ErrNoFile) {
-		t.Errorf("create with a stale file: %v, want %v", err, store.ErrNoFile)
-	}
+	testkit.ErrorIs(t, "create with a stale file", testkit.ErrorOf(s.Create(ctx, withFile(sample("x"), stale))), store.ErrNoFile)
 }
 
 // TestUploadThatGoesOnIsKept: the time of the first chunk does not count.

@@ -252,9 +252,7 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := Open(gone, Options{URL: url}); !errors.Is(err, context.Canceled) {
-		t.Errorf("open with a cancelled context: %v", err)
-	}
+	testkit.ErrorIs(t, "open with a cancelled context", testkit.ErrorOf(Open(gone, Options{URL: url})), context.Canceled)
 }
 
 // TestDemoted: writes and pings fail while the server is read-only, and succeed after.
@@ -277,9 +275,7 @@ func TestDemoted(t *testing.T) {
 		}
 		return err != nil
 	})
-	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
-	}
+	testkit.ErrorIs(t, "ping", s.Ping(ctx), store.ErrUnavailable)
 	readOnly("off")
 	testkit.Eventually(t, "writes succeed", func() bool { _, err := s.Create(ctx, sample("after")); return err == nil })
 	if err := s.Ping(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var amy = "amy"
@@ -18,9 +19,7 @@ var amy = "amy"
 // explain returns the generic plan of a statement.
 func explain(t *testing.T, conn *pgx.Conn, sql string) string {
 	t.Helper()
-	if _, err := conn.Exec(ctx, `SET plan_cache_mode = force_generic_plan`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(conn.Exec(ctx, `SET plan_cache_mode = force_generic_plan`)))
 	// EXPLAIN EXECUTE needs the name of a prepared statement.
 	prepared, err := conn.Prepare(ctx, "plan", dialect.Replace(sql))
 	if err != nil {
@@ -135,16 +134,12 @@ func TestPlansAreKept(t *testing.T) {
 	s := openSingle(t, newDatabase(t))
 	for range 20 {
 		sub := mustCreate(t, s, sample("x"))
-		if _, err := s.Get(ctx, keyOf(sub)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testkit.ErrorOf(s.Get(ctx, keyOf(sub))))
 		for _, user := range []*string{nil, &sub.Username} {
 			q := store.Query{PageID: sub.PageID, FormID: sub.FormID, Username: user, Descending: true, Limit: 1}
 			must(t, s.Scan(ctx, q, func(forms.Submission) error { return nil }))
 		}
-		if _, err := s.Update(ctx, keyOf(sub), set("field", "y")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testkit.ErrorOf(s.Update(ctx, keyOf(sub), set("field", "y"))))
 		must(t, s.Delete(ctx, keyOf(sub), nil))
 	}
 	for name, sql := range map[string]string{

@@ -29,9 +29,7 @@ func lockTable(t *testing.T, url, mode string) (release func()) {
 	conn, err := pgx.Connect(ctx, url)
 	must(t, err)
 	for _, sql := range []string{`BEGIN`, `LOCK TABLE submissions IN ` + mode + ` MODE`} {
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testkit.ErrorOf(conn.Exec(ctx, sql)))
 	}
 	return func() {
 		if err := conn.Close(ctx); err != nil {
@@ -242,9 +240,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	}
 	// The long timeout makes the server abort the store's statement, not this one.
 	for _, sql := range []string{`SET deadlock_timeout = '1min'`, `BEGIN`} {
-		if _, err := other.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testkit.ErrorOf(other.Exec(ctx, sql)))
 	}
 	must(t, take(-2, "key 2"))
 	ops := operations(withSubmitterKey(sample("a"), "key 1"), withSubmitterKey(sample("b"), "key 2"))
@@ -254,9 +250,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	if err := take(-1, "key 1"); err != nil {
 		t.Errorf("the other transaction failed: %v", err)
 	}
-	if _, err := other.Exec(ctx, `ROLLBACK`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(other.Exec(ctx, `ROLLBACK`)))
 	if err := <-done; err != nil {
 		t.Fatalf("insert: %v", err)
 	}
@@ -303,9 +297,7 @@ func TestLostWhileTakingIDs(t *testing.T) {
 	holder, err := pgx.Connect(ctx, url)
 	must(t, err)
 	for _, sql := range []string{`BEGIN`, `ALTER SEQUENCE submission_ids INCREMENT BY 1`} { // which locks it
-		if _, err := holder.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testkit.ErrorOf(holder.Exec(ctx, sql)))
 	}
 	done := make(chan error, 1)
 	go func() { done <- creating(s, sample("x"))() }()

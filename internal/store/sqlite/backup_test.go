@@ -112,15 +112,11 @@ func TestCancelledBackup(t *testing.T) {
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	target := t.TempDir()
-	if err := Backup(cancelled, dir, filepath.Join(target, "backup.db"), noProgress); !errors.Is(err, context.Canceled) {
-		t.Errorf("backup: %v", err)
-	}
+	testkit.ErrorIs(t, "backup", Backup(cancelled, dir, filepath.Join(target, "backup.db"), noProgress), context.Canceled)
 	wantFiles(t, target)
 	file, _ := backedUp(t)
 	restored := t.TempDir()
-	if err := restore(cancelled, file, restored); !errors.Is(err, context.Canceled) {
-		t.Errorf("restore: %v", err)
-	}
+	testkit.ErrorIs(t, "restore", restore(cancelled, file, restored), context.Canceled)
 	wantFiles(t, restored)
 }
 
@@ -222,9 +218,7 @@ func TestIntactPages(t *testing.T) {
 // A part of another store is neither backed up nor called whole.
 func TestUnfinishedCopyIsRefused(t *testing.T) {
 	dir, target := t.TempDir(), t.TempDir()
-	if _, err := openStore(t, dir).Claim(ctx, store.SettingUnfinishedCopy, "x"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(openStore(t, dir).Claim(ctx, store.SettingUnfinishedCopy, "x")))
 	wantError(t, Backup(ctx, dir, filepath.Join(target, "b.db"), noProgress), "a copy that was not finished")
 	wantFiles(t, target)
 	_, err := Verify(ctx, dir, noProgress)
@@ -295,13 +289,9 @@ func TestNothingIsRestoredOverAStore(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	mustCreate(t, s, sample("mine"))
-	if err := restore(ctx, file, dir); !errors.Is(err, ErrInUse) {
-		t.Errorf("restore to a store that is open: %v", err)
-	}
+	testkit.ErrorIs(t, "restore to a store that is open", restore(ctx, file, dir), ErrInUse)
 	must(t, s.Close())
-	if err := restore(ctx, file, dir); !errors.Is(err, ErrOccupied) {
-		t.Errorf("restore over a store: %v", err)
-	}
+	testkit.ErrorIs(t, "restore over a store", restore(ctx, file, dir), ErrOccupied)
 	storetest.Same(t, "stored", len(storetest.Values(t, openStore(t, dir))), 1)
 
 	alone := t.TempDir() // SQLite would apply this WAL to the restored database

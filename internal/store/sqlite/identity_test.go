@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // openLogged opens a store whose log can be read.
@@ -86,9 +87,7 @@ func TestFilesComeBack(t *testing.T) {
 	for range 2 {
 		rename(t, dir, away)
 		for range 2 {
-			if err := creating(s, sample("refused"))(); !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("create: %v, want %v", err, store.ErrUnavailable)
-			}
+			testkit.ErrorIs(t, "create", creating(s, sample("refused"))(), store.ErrUnavailable)
 		}
 		rename(t, away, dir)
 		mustCreate(t, s, sample("after"))
@@ -113,9 +112,7 @@ func TestReadsOfReplacedFiles(t *testing.T) {
 	s, _ := openLogged(t, dir)
 	sub := mustCreate(t, s, sample("before"))
 	key := keyOf(sub)
-	if _, err := s.Get(ctx, key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(s.Get(ctx, key)))
 	path := filepath.Join(dir, FileName)
 	rename(t, path, path+".away")
 	told := 0
@@ -129,9 +126,7 @@ func TestReadsOfReplacedFiles(t *testing.T) {
 		}
 	}
 	storetest.Same(t, "refused", told, s.pool.count-1)
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a new database: %v", err)
-	}
+	testkit.ErrorIs(t, "there is a new database", testkit.ErrorOf(os.Stat(path)), os.ErrNotExist)
 }
 
 // Both ways to stat a file return the same.

@@ -201,9 +201,7 @@ func mustStayUntouched(t *testing.T, path string, fn func()) {
 	if !bytes.Equal(before, after) {
 		t.Error("the file was changed")
 	}
-	if _, err := os.Stat(path + "-wal"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a WAL was left behind: %v", err)
-	}
+	testkit.ErrorIs(t, "a WAL was left behind", testkit.ErrorOf(os.Stat(path+"-wal")), os.ErrNotExist)
 }
 
 func TestSettings(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // insertRows inserts many rows by SQL, which is faster than to create them one by one.
@@ -139,9 +140,7 @@ func TestLimitIsCountedOnce(t *testing.T) {
 		}
 	}
 	onWriter(t, s, func(conn *connection) error { return conn.Exec(`DELETE FROM submissions`) })
-	if _, err := s.Create(t.Context(), n); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("the rows were counted again: %v", err)
-	}
+	testkit.ErrorIs(t, "the rows were counted again", testkit.ErrorOf(s.Create(t.Context(), n)), store.ErrLimit)
 }
 
 // TestLimitAfterARollback: what a transaction has counted is forgotten when it fails.

@@ -111,15 +111,9 @@ func TestWhileBusy(t *testing.T) {
 	waitQueued(t, s, 2)
 	cancel()
 	testkit.Eventually(t, "the create returns", func() bool { return len(left) == 1 })
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Errorf("create: %v, want %v", err, context.Canceled)
-	}
-	if err := <-pinged; !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("ping: %v, want %v", err, store.ErrUnavailable)
-	}
-	if err := s.Ping(impatient); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("second ping: %v, want %v", err, store.ErrUnavailable)
-	}
+	testkit.ErrorIs(t, "create", <-left, context.Canceled)
+	testkit.ErrorIs(t, "ping", <-pinged, store.ErrUnavailable)
+	testkit.ErrorIs(t, "second ping", s.Ping(impatient), store.ErrUnavailable)
 	waitQueued(t, s, 1) // concurrent pings are coalesced
 	free()
 	if err := <-freed; err != nil {
