@@ -22,11 +22,12 @@ func TestDefinitionSizeIsAboutThatOfTheAnswer(t *testing.T) {
 		"accept":  {Type: forms.File, Validation: forms.FileName, Accept: []string{".pdf", "image/*", text}},
 		"section": {Type: forms.Textfield, Condition: section},
 	} {
-		form := &forms.Form{ID: name, PageID: 1, MacroID: forms.FormMacroID(1, name)}
+		form := &forms.Form{ID: name, PageID: 1, MacroID: forms.MacroID(1, name)}
 		for i := range 100 {
+			field := field
 			field.ID = strconv.Itoa(i)
-			field.MacroID = forms.FieldMacroID(1, name, field.ID)
-			form.Fields = append(form.Fields, field)
+			field.MacroID = forms.MacroID(1, name, "field", field.ID)
+			form.Fields = append(form.Fields, &field)
 		}
 		if field.Condition != nil {
 			form.Sections = []forms.Section{{MacroID: form.MacroID, Count: len(form.Fields), Condition: field.Condition}}

@@ -31,7 +31,7 @@ func flatReference(form *forms.Form, s forms.Submission, entries []forms.Entry) 
 		members = append(members, quoted(field.ID)+":"+quoted(value))
 	}
 	for _, e := range entries {
-		if !slices.ContainsFunc(form.Fields, func(f forms.Field) bool { return f.ID == e.FieldID }) {
+		if !slices.ContainsFunc(form.Fields, func(f *forms.Field) bool { return f.ID == e.FieldID }) {
 			members = append(members, quoted(e.FieldID)+":"+quoted(e.Value))
 		}
 	}
@@ -43,7 +43,7 @@ func TestFlatModelIsWrittenToTheByte(t *testing.T) {
 		ids := rapid.SliceOfNDistinct(textWithoutNUL, 1, 40, rapid.ID).Draw(t, "ids")
 		form := &forms.Form{}
 		for _, id := range ids[:rapid.IntRange(0, len(ids)).Draw(t, "on the page")] {
-			form.Fields = append(form.Fields, forms.Field{ID: id})
+			form.Fields = append(form.Fields, &forms.Field{ID: id})
 		}
 		appendFlat := Flat(form)
 		for range rapid.IntRange(1, 3).Draw(t, "rows") {

@@ -102,8 +102,8 @@ func newForm(f *forms.Form) formJSON {
 	form := formJSON{
 		FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission,
 	}
-	for rank := range f.Fields {
-		form.Fields = append(form.Fields, member[fieldJSON]{f.Fields[rank].ID, newField(&f.Fields[rank], rank)})
+	for rank, field := range f.Fields {
+		form.Fields = append(form.Fields, member[fieldJSON]{field.ID, newField(field, rank)})
 	}
 	for macroID, c := range f.Conditions() {
 		form.Conditions = append(form.Conditions, member[*conditionJSON]{macroID, newCondition(c)})

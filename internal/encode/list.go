@@ -55,12 +55,14 @@ func SendList(
 	}
 	s := listWriter{w: w, buf: getBuffer(), begin: begin, check: asked.Check, row: view.Row}
 	defer putBuffer(s.buf)
-	list := func(visit func(forms.Submission) error) error {
-		return access.List(c.Context(), asked.ListOptions, visit)
+	list := func(opts service.ListOptions) scan {
+		return func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) }
 	}
-	f, err := newEncoder(asked, access.Form, model, rowsOnly(c, access, asked.ListOptions))
+	rowsOnly := asked.ListOptions // for the first pass over a table
+	rowsOnly.Begin, rowsOnly.Count = nil, false
+	f, err := newEncoder(asked, access.Form, model, list(rowsOnly))
 	if err == nil {
-		err = s.write(f, list)
+		err = s.write(f, list(asked.ListOptions))
 	}
 	if err != nil && !s.begun {
 		return explainTable(err) // nothing has been sent: the error can still be answered
@@ -92,12 +94,6 @@ func tryList(c *request.Call, access *service.Access, opts service.ListOptions) 
 		return nil
 	}
 	return err
-}
-
-// rowsOnly is a list of which nothing needs to be known before its rows.
-func rowsOnly(c *request.Call, access *service.Access, opts service.ListOptions) scan {
-	opts.Begin, opts.Count = nil, false
-	return func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) }
 }
 
 // newEncoder makes the encoder of the format that a list is sent in.

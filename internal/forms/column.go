@@ -38,7 +38,7 @@ func (x Index) column(id string) column {
 		return column{field: &Field{ID: id, Validation: m.validation}, metadata: m.text}
 	}
 	if rank := x.Rank(id); rank >= 0 {
-		return column{field: &x.fields[rank], rank: rank}
+		return column{field: x.fields[rank], rank: rank}
 	}
 	return column{field: &Field{ID: id}, key: AppendJSONString(nil, id)}
 }
@@ -84,9 +84,6 @@ func (m Missing) IDs() []string { return slices.Sorted(maps.Values(m)) }
 // Find removes the ids that are stored in the submission. It reports whether
 // all are found.
 func (m Missing) Find(s Submission) (all bool, err error) {
-	if len(m) == 0 {
-		return true, nil
-	}
 	scan := s.Entries.Scan()
 	for scan.Next() {
 		delete(m, string(scan.FieldID))

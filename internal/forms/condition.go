@@ -122,7 +122,7 @@ func parseOrdered(text string) (o ordered, ok bool) {
 	if number, ok := parseNumber(text); ok {
 		return ordered{number: number}, true
 	}
-	return ordered{day: text}, isDay(text)
+	return ordered{day: text}, IsDay(text)
 }
 
 func (o ordered) isDay() bool { return o.day != "" }
@@ -144,4 +144,4 @@ func compareOrdered(a, b string) (c int, ok bool) {
 }
 
 // Ordered reports whether greater-than and less-than can compare a value.
-func Ordered(value string) bool { return IsDecimal(value) || isDay(value) }
+func Ordered(value string) bool { return IsDecimal(value) || IsDay(value) }

@@ -79,7 +79,7 @@ func is(field, value string) Rule { return Rule{FieldID: field, Operator: Equals
 
 func TestVisible(t *testing.T) {
 	section := shownIf(MatchAll, is("a", "1"))
-	form := Form{Fields: []Field{
+	form := Form{Fields: []*Field{
 		{ID: "a"},
 		{ID: "all", Condition: shownIf(MatchAll, is("a", "1"), is("b", "2"))},
 		{ID: "any", Condition: shownIf(MatchAny, is("a", "1"), is("b", "2"))},
@@ -125,7 +125,7 @@ func TestVisible(t *testing.T) {
 // The parser refuses both, but a slip there must not take the server down.
 func TestVisibleEndsOnBrokenConditions(t *testing.T) {
 	notEmpty := func(id string) Rule { return Rule{FieldID: id, Operator: NotEmpty} }
-	form := Form{Fields: []Field{
+	form := Form{Fields: []*Field{
 		{ID: "self", Condition: shownIf(MatchAll, notEmpty("self"))},
 		{ID: "left", Condition: shownIf(MatchAll, notEmpty("right"))},
 		{ID: "right", Condition: shownIf(MatchAll, notEmpty("left"))},
@@ -141,7 +141,7 @@ func TestVisibleEndsOnBrokenConditions(t *testing.T) {
 // value has changed meanwhile.
 func TestAConditionIsEvaluatedOnce(t *testing.T) {
 	section := shownIf(MatchAll, is("a", "1"))
-	form := Form{Fields: []Field{{ID: "a"}, {ID: "s1", Condition: section}, {ID: "s2", Condition: section}, {ID: "other", Condition: shownIf(MatchAll, is("a", "1"))}}}
+	form := Form{Fields: []*Field{{ID: "a"}, {ID: "s1", Condition: section}, {ID: "s2", Condition: section}, {ID: "other", Condition: shownIf(MatchAll, is("a", "1"))}}}
 	v := visibility{Index: form.Index(), values: []string{"1", "", "", ""}}
 	if !v.shows(1) {
 		t.Fatal("the first field of the section is hidden")

@@ -66,7 +66,7 @@ func (r Rule) withTimes() (rule Rule, message string) {
 		times = strings.Split(r.Value, Separator)
 	}
 	for i, text := range times {
-		if isDay(text) {
+		if IsDay(text) {
 			continue
 		}
 		millis, ok := parseTime(text)
@@ -158,7 +158,7 @@ func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 	for _, r := range filter.Rules {
 		rule := columnRule{Rule: r, column: fields.column(r.FieldID)}
 		switch {
-		case IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), isDay):
+		case IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), IsDay):
 			rule.convert = func(millis string) string { return dayOf(millis, zone) }
 		case filter.Numbers && rule.column.field.Validation == Numeric && (r.Operator == Equals || r.Operator == NotEquals):
 			rule.Value, rule.convert = shortNumber(r.Value), shortNumber

@@ -12,7 +12,7 @@ import (
 
 // surveyForm has a field of each kind that filters, sorting and summaries tell
 // apart.
-var surveyForm = &Form{Fields: []Field{
+var surveyForm = &Form{Fields: []*Field{
 	{ID: "name", Type: Textfield},
 	{ID: "size", Type: Dropdown, Validation: OneOf, Options: []string{"S", "M", "L"}},
 	{ID: "extras", Type: Checkbox, Validation: AnyOf, Options: []string{"a", "b", "c"}},

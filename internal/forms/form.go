@@ -4,8 +4,10 @@ import (
 	"crypto/sha1" //nolint:gosec // UUIDv5 is defined over SHA-1; nothing secret depends on it
 	"fmt"
 	"iter"
+	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -56,7 +58,7 @@ type Form struct {
 	MacroID       string
 	Anonymous     bool
 	OneSubmission bool
-	Fields        []Field   // in rank order: a field's rank is its index
+	Fields        []*Field  // in rank order: a field's rank is its index
 	Sections      []Section // in page order; they don't overlap
 
 	// What follows is not part of the API's Form.
@@ -184,9 +186,9 @@ func (f *Field) MultiValue() bool { return f.Type == Checkbox }
 
 // Field returns the field with the given id, or nil.
 func (f *Form) Field(id string) *Field {
-	for rank := range f.Fields {
-		if f.Fields[rank].ID == id {
-			return &f.Fields[rank]
+	for _, field := range f.Fields {
+		if field.ID == id {
+			return field
 		}
 	}
 	return nil
@@ -196,7 +198,7 @@ func (f *Form) Field(id string) *Field {
 // look-ups: a form with many fields needs a map. For the few fields that
 // most forms have, a walk beats a map.
 type Index struct {
-	fields []Field
+	fields []*Field
 	byID   map[string]int // nil where there are few
 }
 
@@ -207,8 +209,8 @@ func (f *Form) Index() Index {
 	x := Index{fields: f.Fields}
 	if len(f.Fields) > fewFields {
 		x.byID = make(map[string]int, len(f.Fields))
-		for rank := range f.Fields {
-			x.byID[f.Fields[rank].ID] = rank
+		for rank, field := range f.Fields {
+			x.byID[field.ID] = rank
 		}
 	}
 	return x
@@ -217,12 +219,7 @@ func (f *Form) Index() Index {
 // Rank returns the rank of the field with the given id, or -1.
 func (x Index) Rank(id string) int {
 	if x.byID == nil {
-		for rank := range x.fields { // not by value: a Field is large
-			if x.fields[rank].ID == id {
-				return rank
-			}
-		}
-		return -1
+		return slices.IndexFunc(x.fields, func(f *Field) bool { return f.ID == id })
 	}
 	if rank, ok := x.byID[id]; ok {
 		return rank
@@ -236,20 +233,11 @@ var macroNamespace = [16]byte{
 	0x6f, 0x52, 0x1b, 0x0e, 0x3d, 0x7a, 0x4c, 0x55, 0x9b, 0x2f, 0x84, 0x10, 0xc6, 0xe3, 0x5a, 0x71,
 }
 
-// FormMacroID derives a stable macro id for a form whose host gives it none.
-func FormMacroID(pageID int64, formID string) string {
-	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + formID)
-}
-
-// FieldMacroID derives a stable macro id for a field.
-func FieldMacroID(pageID int64, formID, fieldID string) string {
-	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + formID + "/field/" + fieldID)
-}
-
-// SectionMacroID derives a stable macro id for a section. Sections and fields
-// have names of their own, so the two never collide.
-func SectionMacroID(pageID int64, formID, section string) string {
-	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + formID + "/section/" + section)
+// MacroID derives a stable macro id for a form whose host gives it none: the path is the
+// form's id. That of a field is the form's id, "field" and its own, that of a section has
+// "section" there.
+func MacroID(pageID int64, path ...string) string {
+	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + strings.Join(path, "/"))
 }
 
 // uuidV5 is RFC 9562, section 5.5.

@@ -4,7 +4,7 @@ import "testing"
 
 // papers is a form with two file fields, one of which shows on demand.
 func papers() *Form {
-	return &Form{ID: "papers", PageID: 1, Fields: []Field{
+	return &Form{ID: "papers", PageID: 1, Fields: []*Field{
 		{ID: "kind", Type: Textfield},
 		{ID: "doc", Type: File, Validation: FileName, Required: true},
 		{ID: "photo", Type: File, Validation: FileName, Condition: shownIf(MatchAll, is("kind", "photo"))},

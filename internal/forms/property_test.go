@@ -15,7 +15,7 @@ var sampleValues = rapid.OneOf(
 	rapid.StringN(0, 5, -1),
 )
 
-func genRule(t *rapid.T, earlier []Field) Rule {
+func genRule(t *rapid.T, earlier []*Field) Rule {
 	return Rule{
 		FieldID:  rapid.SampledFrom(earlier).Draw(t, "looks at").ID,
 		Operator: rapid.SampledFrom(Operators).Draw(t, "operator"),
@@ -26,9 +26,9 @@ func genRule(t *rapid.T, earlier []Field) Rule {
 // genForm draws a form as the parser lets them pass: conditions are free of
 // cycles, but may look up or down the page.
 func genForm(t *rapid.T) *Form {
-	var fields []Field
+	var fields []*Field
 	for i := range rapid.IntRange(1, 6).Draw(t, "fields") {
-		f := Field{
+		f := &Field{
 			ID:         "f" + strconv.Itoa(i),
 			Type:       rapid.SampledFrom(FieldTypes).Draw(t, "type"),
 			Required:   rapid.Bool().Draw(t, "required"),
@@ -40,7 +40,7 @@ func genForm(t *rapid.T) *Form {
 				f.Validation = AnyOf
 			}
 		}
-		genBeyond(t, &f, fields)
+		genBeyond(t, f, fields)
 		if i > 0 && rapid.Bool().Draw(t, "conditional") {
 			f.Condition = &Condition{Match: rapid.SampledFrom([]Match{MatchAll, MatchAny}).Draw(t, "match")}
 			for range rapid.IntRange(1, 2).Draw(t, "rules") {
@@ -53,7 +53,7 @@ func genForm(t *rapid.T) *Form {
 }
 
 // genBeyond draws what a form says beyond the interface.
-func genBeyond(t *rapid.T, f *Field, earlier []Field) {
+func genBeyond(t *rapid.T, f *Field, earlier []*Field) {
 	if f.Type != File && rapid.IntRange(0, 3).Draw(t, "has default") == 0 {
 		f.Default = rapid.SampledFrom(goodValues[f.Validation]).Draw(t, "default")
 	}
@@ -101,7 +101,7 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 			if a.malformed() != "" {
 				return // refused, hidden or not
 			}
-			if rank := form.Index().Rank(a.FieldID); a.misfit(&form.Fields[rank]) == "" && (w.Editor || !form.Fields[rank].ByEditors) {
+			if rank := form.Index().Rank(a.FieldID); a.misfit(form.Fields[rank]) == "" && (w.Editor || !form.Fields[rank].ByEditors) {
 				values[rank] = a.Text()
 			}
 		}

@@ -52,8 +52,8 @@ type RetiredValue struct {
 // NewResult makes a Result for submissions of the form.
 func (f *Form) NewResult() *Result {
 	r := &Result{FieldIDs: make([]Value, len(f.Fields)), Fields: make([]Value, len(f.Fields))}
-	for rank := range f.Fields {
-		r.FieldIDs[rank] = AppendJSONString(nil, f.Fields[rank].ID)
+	for rank, field := range f.Fields {
+		r.FieldIDs[rank] = AppendJSONString(nil, field.ID)
 	}
 	if len(f.Fields) > fewFields {
 		r.ranks = make(map[string]int, len(f.Fields))

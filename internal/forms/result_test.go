@@ -16,7 +16,7 @@ func TestResultHoldsEveryStoredValue(t *testing.T) {
 		current := rapid.IntRange(0, len(ids)).Draw(t, "fields still on the page")
 		form := &Form{}
 		for _, id := range ids[:current] {
-			form.Fields = append(form.Fields, Field{ID: id})
+			form.Fields = append(form.Fields, &Field{ID: id})
 		}
 		row := form.NewResult()
 		for range 2 {
@@ -73,7 +73,7 @@ func checkRow(t *rapid.T, form *Form, row *Result, stored []string, want map[str
 }
 
 func TestResultRefusesWhatEntriesAreNot(t *testing.T) {
-	row := (&Form{Fields: []Field{{ID: "a"}}}).NewResult()
+	row := (&Form{Fields: []*Field{{ID: "a"}}}).NewResult()
 	err := row.Read(Submission{ID: 7, Entries: Entries(`{"a":{"id":1,"fieldId":"a","value":"x}}`)})
 	if err == nil || err.Error()[:len("read submission 7: ")] != "read submission 7: " {
 		t.Errorf("got %v", err)
@@ -101,7 +101,7 @@ func manyRetired(n int) (*Form, Submission) {
 	form, entries := &Form{}, []Entry{}
 	for i := range n {
 		id := strconv.Itoa(i)
-		form.Fields = append(form.Fields, Field{ID: id})
+		form.Fields = append(form.Fields, &Field{ID: id})
 		entries = append(entries, Entry{FieldID: id, Value: "x"}, Entry{FieldID: "retired" + id, Value: "y"})
 	}
 	return form, Submission{Entries: EncodeEntries(nil, entries)}

@@ -21,8 +21,7 @@ const msgRequiredOfEditors = "is required, and only editors of this page can set
 // now, in now's zone.
 func (f *Form) Defaults(now time.Time) []string {
 	values := make([]string, len(f.Fields))
-	for rank := range f.Fields {
-		field := &f.Fields[rank]
+	for rank, field := range f.Fields {
 		values[rank] = field.Default
 		if field.Default == Today && field.Validation == DateOnly {
 			values[rank] = now.Format(time.DateOnly)
@@ -42,7 +41,7 @@ func (f *Field) tooLong(value string) string {
 // outOfBounds returns how the value of a field violates its bounds, or "". It looks at
 // the bounds that counts selects; nil selects all.
 func (c *checked) outOfBounds(rank int, counts func(*Bound) bool) string {
-	field := &c.fields[rank]
+	field := c.fields[rank]
 	if field.Min == nil && field.Max == nil {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 // leave is a form with every rule that is not part of the interface.
 func leave() *Form {
 	granted := shownIf(MatchAll, Rule{FieldID: "granted", Operator: Equals, Value: "yes"})
-	return &Form{ID: "leave", PageID: 7, Fields: []Field{
+	return &Form{ID: "leave", PageID: 7, Fields: []*Field{
 		{ID: "first", Type: Date, Label: "First day", Validation: DateOnly, Min: &Bound{Value: Today}, Default: Today},
 		{ID: "last", Type: Date, Label: "Last day", Validation: DateOnly, Min: &Bound{FieldID: "first"}, Max: &Bound{Value: "2026-12-31"}},
 		{ID: "days", Type: Textfield, Label: "Days", Validation: Numeric, Min: &Bound{Value: "1"}, Max: &Bound{FieldID: "most"}},
@@ -137,7 +137,7 @@ func TestRulesOfAMerge(t *testing.T) {
 
 // Required looks at the merged record, also if an editor sends it.
 func TestRequiredEditorsField(t *testing.T) {
-	form := &Form{ID: "form", PageID: 1, Fields: []Field{{ID: "state", Type: Textfield, Required: true, ByEditors: true}}}
+	form := &Form{ID: "form", PageID: 1, Fields: []*Field{{ID: "state", Type: Textfield, Required: true, ByEditors: true}}}
 	sent{name: "others", faults: "state: is required, and only editors of this page can set it"}.run(t, form)
 	sent{name: "editors", writer: anEditor, faults: "state: is required"}.run(t, form)
 	form.Fields[0].Default = "new"

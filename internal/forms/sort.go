@@ -161,7 +161,7 @@ func appendSortKey(dst []byte, comparison Validation, value string) []byte {
 			bits |= 1 << 63
 		}
 		return binary.BigEndian.AppendUint64(append(dst, orderedKey), bits)
-	case comparison == DateOnly && isDay(value):
+	case comparison == DateOnly && IsDay(value):
 		return append(append(dst, orderedKey), value...)
 	default: // the order of UTF-8 is that of code points
 		return append(append(dst, otherKey), value[:min(len(value), MaxSortKey-1)]...)

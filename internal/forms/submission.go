@@ -153,8 +153,8 @@ func (c *checked) take(answers []Answer) {
 			if len(a.Files) > 0 || a.Misfit != "" || a.Text() != c.values[rank] {
 				c.addMisfit(rank, MsgByEditors)
 			}
-		case a.misfit(&c.fields[rank]) != "":
-			c.addMisfit(rank, a.misfit(&c.fields[rank]))
+		case a.misfit(c.fields[rank]) != "":
+			c.addMisfit(rank, a.misfit(c.fields[rank]))
 		default:
 			c.values[rank], c.sent[rank] = a.Text(), a
 		}
@@ -170,7 +170,7 @@ func (c *checked) addMisfit(rank int, message string) {
 
 // check looks at the value of a field that shows.
 func (c *checked) check(rank int) {
-	field := &c.fields[rank]
+	field := c.fields[rank]
 	msg := c.misfit[rank]
 	if msg == "" {
 		msg = field.check(c.values[rank])
@@ -200,13 +200,13 @@ func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, er
 	c.take(answers)
 	entries := make([]Entry, 0, len(answers))
 	c.shown = c.visible(c.values)
-	for rank := range f.Fields {
+	for rank, field := range f.Fields {
 		if !c.shown[rank] {
 			continue
 		}
 		c.check(rank)
 		if c.sent[rank] != nil || c.values[rank] != "" {
-			entries = append(entries, Entry{FieldID: f.Fields[rank].ID, Value: c.values[rank]})
+			entries = append(entries, Entry{FieldID: field.ID, Value: c.values[rank]})
 		}
 	}
 	if err := c.invalid.Err(); err != nil {

@@ -13,7 +13,7 @@ import (
 // feedback is a form with every kind of field that the rules tell apart.
 func feedback() *Form {
 	bad := shownIf(MatchAll, Rule{FieldID: "rating", Operator: InList, Value: "1;2"})
-	return &Form{ID: "feedback", PageID: 7, Fields: []Field{
+	return &Form{ID: "feedback", PageID: 7, Fields: []*Field{
 		{ID: "comment", Type: Textbox, Required: true},
 		{ID: "rating", Type: Dropdown, Validation: OneOf, Options: []string{"1", "2", "3"}},
 		{ID: "reason", Type: Textbox, Required: true, Condition: bad},
@@ -256,7 +256,7 @@ func TestMerge(t *testing.T) {
 func TestFieldIsFoundByItsExactID(t *testing.T) {
 	few, many := feedback(), feedback()
 	for i := range 2 * fewFields {
-		many.Fields = append(many.Fields, Field{ID: fmt.Sprint("more", i)})
+		many.Fields = append(many.Fields, &Field{ID: fmt.Sprint("more", i)})
 	}
 	for _, form := range []*Form{few, many} {
 		for id, want := range map[string]int{"": -1, "Reason": -1, "reason\t": -1, "reason": 2} {

@@ -77,9 +77,9 @@ func (f *Form) NewSummarizer(zone *time.Location) *Summarizer {
 	s := &Summarizer{
 		row: f.NewResult(), zone: zone, days: map[time.Time]int64{}, fields: make([]fieldCounter, len(f.Fields)),
 	}
-	for rank := range f.Fields {
+	for rank, field := range f.Fields {
 		c := &s.fields[rank]
-		c.Field = &f.Fields[rank]
+		c.Field = field
 		switch {
 		case len(c.Options) > 0:
 			c.values = newChoiceCounter(c.Options)
@@ -223,7 +223,7 @@ type monthCounter struct {
 const maxMonths = 1200 // a hundred years
 
 func (c *monthCounter) add(_ int64, day string) {
-	if !isDay(day) {
+	if !IsDay(day) {
 		return
 	}
 	month := day[:len("2006-01")]

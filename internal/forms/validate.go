@@ -69,7 +69,7 @@ func (f *Field) checkOne(value string) string {
 			return "must be an e-mail address such as name@example.org"
 		}
 	case DateOnly:
-		if !isDay(value) {
+		if !IsDay(value) {
 			return "must be a date such as 2026-01-31 (yyyy-MM-dd)"
 		}
 	}
@@ -129,9 +129,9 @@ func isAlpha(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 }
 
-// isDay accepts a real calendar day. time.Parse alone would accept other lengths.
+// IsDay accepts a real calendar day. time.Parse alone would accept other lengths.
 // The calendar has no year 0, and a browser's date field refuses it.
-func isDay(s string) bool {
+func IsDay(s string) bool {
 	if len(s) != len(time.DateOnly) {
 		return false
 	}

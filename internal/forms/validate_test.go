@@ -35,7 +35,7 @@ func faultsOf(t interface {
 func faultOf(t *testing.T, f Field, value string) string {
 	t.Helper()
 	f.ID = "f"
-	form := Form{Fields: []Field{f}}
+	form := Form{Fields: []*Field{&f}}
 	entries, _, err := form.NewEntries([]Answer{{FieldID: "f", Value: value}}, Writer{})
 	if err != nil {
 		return faultsOf(t, err)["f"]
@@ -154,7 +154,7 @@ func TestRequired(t *testing.T) {
 				t.Errorf("required %q field, value %q: got %q, want %q", v, blank, msg, msgRequired)
 			}
 		}
-		sent{name: "absent", faults: "f: is required"}.run(t, &Form{Fields: []Field{required}})
+		sent{name: "absent", faults: "f: is required"}.run(t, &Form{Fields: []*Field{&required}})
 	}
 	required := Field{Type: Textbox, Required: true}
 	for _, value := range []string{"a", " a ", "\u200b", "0"} {
@@ -165,7 +165,7 @@ func TestRequired(t *testing.T) {
 }
 
 func TestRequiredMultiValueFieldNeedsAValue(t *testing.T) {
-	form := &Form{Fields: []Field{{ID: "f", Type: Checkbox, Required: true}}}
+	form := &Form{Fields: []*Field{{ID: "f", Type: Checkbox, Required: true}}}
 	for _, answers := range []string{"f[]=", "f=", "f=;", "f[]= ,\u00a0"} {
 		sent{name: answers, answers: answers, faults: "f: is required"}.run(t, form)
 	}
@@ -179,7 +179,7 @@ func TestOptionalFieldMayBeEmpty(t *testing.T) {
 			if msg := faultOf(t, f, ""); msg != "" {
 				t.Errorf("optional %s with validation %q refuses an empty value: %s", typ, v, msg)
 			}
-			sent{name: "absent"}.run(t, &Form{Fields: []Field{f}})
+			sent{name: "absent"}.run(t, &Form{Fields: []*Field{&f}})
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (v *visibility) evaluate(c *Condition) bool {
 			if v.shows(rank) {
 				value = v.values[rank]
 			}
-			holds = r.Holds(&v.fields[rank], value)
+			holds = r.Holds(v.fields[rank], value)
 		}
 		if holds == matchAny { // decides alone
 			return matchAny

@@ -61,7 +61,7 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 		noun, idKey = "the form macro", "formId"
 	}
 	f.ID, _ = r.name(root, "form", noun, idKey)
-	f.MacroID = cmp.Or(block.hostID, forms.FormMacroID(p.pageID, f.ID))
+	f.MacroID = cmp.Or(block.hostID, forms.MacroID(p.pageID, f.ID))
 	f.Anonymous = r.boolean(root, "anonymous")
 	f.OneSubmission = r.boolean(root, "oneSubmission")
 	f.Title, f.Thanks = r.shownText(root, "title"), r.shownText(root, "thanks")
@@ -134,7 +134,7 @@ func (r *formReader) section(n *yaml.Node) {
 		r.sections[id] = at
 	}
 	s := forms.Section{
-		Name: id, Title: r.shownText(n, "title"), MacroID: forms.SectionMacroID(r.pageID, r.form.ID, id),
+		Name: id, Title: r.shownText(n, "title"), MacroID: forms.MacroID(r.pageID, r.form.ID, "section", id),
 		First: len(r.form.Fields),
 	}
 	r.fields(n, "section")
@@ -153,8 +153,8 @@ func (r *formReader) addCondition(m *yaml.Node, owner string, first int) *forms.
 		return nil
 	}
 	c := &conditionReader{owner: owner, showIf: showIf, first: first, end: len(r.form.Fields)}
-	for rank := first; rank < c.end; rank++ {
-		r.form.Fields[rank].Condition = &c.Condition
+	for _, f := range r.form.Fields[first:] {
+		f.Condition = &c.Condition
 	}
 	r.conditions = append(r.conditions, c)
 	return &c.Condition
@@ -199,7 +199,7 @@ func (r *formReader) moment(m *yaml.Node, key string) forms.Moment {
 	switch {
 	case n == nil:
 		return forms.Moment{}
-	case isDay(n.Value):
+	case forms.IsDay(n.Value):
 		return forms.Moment{Day: n.Value}
 	}
 	var t time.Time

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"cmp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -32,27 +33,25 @@ type need struct{ at, rank int }
 // condition reads the rules of a condition.
 func (r *formReader) condition(c *conditionReader) {
 	c.Match = forms.MatchAll
-	group := []string{"all", "any"}
-	isGroup := func(n *yaml.Node) bool { return valueOf(n, "all") != nil || valueOf(n, "any") != nil }
-	if !isGroup(c.showIf) {
+	all, anyOf := valueOf(c.showIf, "all"), valueOf(c.showIf, "any")
+	list := cmp.Or(all, anyOf)
+	if list == nil {
 		r.rule(c.showIf, c, "showIf", showIfHint)
 		return
 	}
-	r.checkKeys(c.showIf, "showIf", showIfHint, group, nil)
-	list := valueOf(c.showIf, "all")
-	if other := valueOf(c.showIf, "any"); other != nil {
-		if list != nil {
-			r.errorf(c.showIf.Column, "", `"all" and "any" exclude each other`)
-			return
-		}
-		list, c.Match = other, forms.MatchAny
+	r.checkKeys(c.showIf, "showIf", showIfHint, []string{"all", "any"}, nil)
+	if all == nil {
+		c.Match = forms.MatchAny
+	} else if anyOf != nil {
+		r.errorf(c.showIf.Column, "", `"all" and "any" exclude each other`)
+		return
 	}
 	for _, n := range r.items(list, string(c.Match), "write a list of rules: - "+oneRule) {
 		switch {
 		case r.rules == MaxRules:
 			r.errorf(c.showIf.Column, "", "the form has more than %d rules", MaxRules)
 			return
-		case isGroup(n):
+		case valueOf(n, "all") != nil, valueOf(n, "any") != nil:
 			r.errorf(n.Column, "", `"all" and "any" don't nest`)
 		default:
 			r.rule(n, c, "a rule", ruleHint)
@@ -129,8 +128,8 @@ func (r *formReader) rankOf(n *yaml.Node) (rank int, known bool) {
 	const few = 100
 	var ids []string
 	if len(r.form.Fields) <= few && !r.full() {
-		for i := range r.form.Fields {
-			ids = append(ids, r.form.Fields[i].ID)
+		for _, field := range r.form.Fields {
+			ids = append(ids, field.ID)
 		}
 	}
 	r.errorf(n.Column, didYouMean(nearest(n.Value, ids)), "unknown field %s", quote(n.Value))
@@ -201,7 +200,7 @@ func (r *formReader) findCycles() {
 	visit = func(c *conditionReader) {
 		visited[c], onPath[c] = true, true
 		for _, n := range c.needs {
-			field := &r.form.Fields[n.rank]
+			field := r.form.Fields[n.rank]
 			switch next := readers[field.Condition]; {
 			case next == nil:
 			case onPath[next]:
@@ -223,7 +222,7 @@ func (r *formReader) findCycles() {
 // warnOfNoOption warns of a rule that compares a field with a value that is not
 // one of its options.
 func (r *formReader) warnOfNoOption(at int, c *conditionReader, rule forms.Rule, rank int) {
-	f := &r.form.Fields[rank]
+	f := r.form.Fields[rank]
 	values := []string{rule.Value}
 	switch {
 	case len(f.Options) == 0:

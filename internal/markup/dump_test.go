@@ -53,7 +53,7 @@ func (d *dumper) principals(key string, p *Principals) {
 
 func (d *dumper) form(f *forms.Form) {
 	d.add(true, "form %q page %d", f.ID, f.PageID)
-	d.macroID(f.MacroID, forms.FormMacroID(f.PageID, f.ID))
+	d.macroID(f.MacroID, forms.MacroID(f.PageID, f.ID))
 	d.add(f.Anonymous, " anonymous")
 	d.add(f.OneSubmission, " oneSubmission")
 	d.add(f.Title != "", " title %q", f.Title)
@@ -64,11 +64,11 @@ func (d *dumper) form(f *forms.Form) {
 	d.add(f.Notify != nil, " notify %q", f.Notify)
 	d.add(true, "\n")
 	for i := range f.Fields {
-		d.field(f, &f.Fields[i])
+		d.field(f, f.Fields[i])
 	}
 	for _, s := range f.Sections {
 		d.add(true, "  section %q of fields %d to %d", s.Name, s.First, s.First+s.Count-1)
-		d.macroID(s.MacroID, forms.SectionMacroID(f.PageID, f.ID, s.Name))
+		d.macroID(s.MacroID, forms.MacroID(f.PageID, f.ID, "section", s.Name))
 		d.add(s.Title != "", " title %q", s.Title)
 		d.add(true, "\n")
 	}
@@ -82,7 +82,7 @@ func (d *dumper) macroID(id, derived string) { d.add(id != derived, " macro %s",
 
 func (d *dumper) field(form *forms.Form, f *forms.Field) {
 	d.add(true, "  %s %q label %q", f.Type, f.ID, f.Label)
-	d.macroID(f.MacroID, forms.FieldMacroID(form.PageID, form.ID, f.ID))
+	d.macroID(f.MacroID, forms.MacroID(form.PageID, form.ID, "field", f.ID))
 	d.add(f.Required, " required")
 	d.add(f.Validation != "", " %s", f.Validation)
 	d.add(f.Options != nil, " %q", f.Options)

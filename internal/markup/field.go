@@ -16,8 +16,8 @@ func (r *formReader) field(n *yaml.Node, inSection bool) {
 	}
 	rank := len(r.form.Fields)
 	id := r.fieldID(n)
-	f := forms.Field{
-		ID: id, MacroID: cmp.Or(r.hostIDs[n], forms.FieldMacroID(r.pageID, r.form.ID, id)),
+	f := &forms.Field{
+		ID: id, MacroID: cmp.Or(r.hostIDs[n], forms.MacroID(r.pageID, r.form.ID, "field", id)),
 		Type: choice(r.reader, n, "type", "type", forms.FieldTypes), Required: r.boolean(n, "required"),
 		Label: cmp.Or(r.shownText(n, "label"), id), Help: r.shownText(n, "help"),
 		ByEditors: choice(r.reader, n, "by", "value of by", []string{"editors"}) != "",
@@ -26,9 +26,9 @@ func (r *formReader) field(n *yaml.Node, inSection bool) {
 		r.errorf(n.Column, oneOf(forms.FieldTypes), `the field has no "type"`)
 	}
 	r.options = append(r.options, map[string]bool{})
-	r.validation(n, &f)
+	r.validation(n, f)
 	if f.Type != "" { // an unknown one was reported
-		r.limits(n, &f)
+		r.limits(n, f)
 	}
 	r.form.Fields = append(r.form.Fields, f)
 	r.offsets = append(r.offsets, n.Column)

@@ -109,7 +109,7 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 	owners := map[string]bool{}
 	ids := map[string]bool{}
 	for i := range f.Fields {
-		field := &f.Fields[i]
+		field := f.Fields[i]
 		unique(field.MacroID)
 		owners[field.MacroID] = true
 		if ids[field.ID] || checkFieldID(field.ID) != "" {
@@ -220,7 +220,7 @@ func checkAcyclic(t *testing.T, f *forms.Form) {
 	for progress := true; progress; {
 		progress = false
 		for i := range f.Fields {
-			field := &f.Fields[i]
+			field := f.Fields[i]
 			waits := field.Condition != nil && slices.ContainsFunc(field.Condition.Rules, func(r forms.Rule) bool { return !done[r.FieldID] })
 			if !waits && !done[field.ID] {
 				done[field.ID], progress = true, true

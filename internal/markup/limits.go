@@ -38,8 +38,7 @@ func (r *formReader) limits(m *yaml.Node, f *forms.Field) {
 
 // warnOfEditorsOnly warns of fields that keep everybody but editors from submitting.
 func (r *formReader) warnOfEditorsOnly() {
-	for rank := range r.form.Fields {
-		f := &r.form.Fields[rank]
+	for rank, f := range r.form.Fields {
 		if f.ByEditors && f.Required && f.Default == "" && f.Condition == nil {
 			r.warnf(r.offsets[rank], "give it a default, or leave required out",
 				"field %s is required, but only editors set it: nobody else can submit the form", quote(f.ID))
@@ -78,7 +77,7 @@ func (r *formReader) bound(m *yaml.Node, f *forms.Field, key string) *forms.Boun
 	}
 	hint, isValue := numberHint, forms.IsDecimal(n.Value)
 	if kind == forms.DateOnly {
-		hint, isValue = dayHint, isDay(n.Value) || n.Value == forms.Today
+		hint, isValue = dayHint, forms.IsDay(n.Value) || n.Value == forms.Today
 	}
 	switch {
 	case !isValue:
@@ -89,8 +88,6 @@ func (r *formReader) bound(m *yaml.Node, f *forms.Field, key string) *forms.Boun
 	}
 	return &forms.Bound{Value: n.Value}
 }
-
-func isDay(s string) bool { return forms.Ordered(s) && !forms.IsDecimal(s) }
 
 // boundReference is a bound of a field that names another one.
 type boundReference struct {
@@ -112,13 +109,13 @@ func (r *formReader) reference(m *yaml.Node, key string) *forms.Bound {
 
 // checkReference reports a bound that names no field that it can.
 func (r *formReader) checkReference(b boundReference) {
-	f, id := &r.form.Fields[b.rank], quote(b.field.Value)
+	f, id := r.form.Fields[b.rank], quote(b.field.Value)
 	rank, known := r.rankOf(b.field)
 	switch {
 	case !known:
 	case rank == b.rank:
 		r.errorf(b.field.Column, "name another field", "the %s of field %s is its own answer", b.key, id)
-	case r.form.Fields[rank].Type != "" && kindOfBound(&r.form.Fields[rank]) != kindOfBound(f):
+	case r.form.Fields[rank].Type != "" && kindOfBound(r.form.Fields[rank]) != kindOfBound(f):
 		r.errorf(b.field.Column, "name a field of the same kind",
 			"field %s is not %s, as field %s is", id, kindName[kindOfBound(f)], quote(f.ID))
 	}

@@ -209,10 +209,7 @@ func (p *reader) find(format Format) []rawBlock {
 		return p.findInMarkdown()
 	case Confluence:
 		return p.findInConfluence()
-	case Wikitext:
-		return p.findInWikitext()
 	default:
-		p.refuse(0, "", "unknown page format %d", format)
-		return nil
+		return p.findInWikitext()
 	}
 }

@@ -26,8 +26,7 @@ func DefinitionSize(f *forms.Form) int {
 	for _, c := range f.Conditions() {
 		size += conditionSize(c) // once more in the list of conditions
 	}
-	for i := range f.Fields {
-		field := &f.Fields[i]
+	for _, field := range f.Fields {
 		size += conditionSize(field.Condition) + boundSize(field.Min) + boundSize(field.Max) +
 			fieldBytes + 2*len(field.ID) + len(field.Label) + len(field.Help) + len(field.Default)
 		for _, texts := range [][]string{field.Options, field.Accept} {

@@ -274,7 +274,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 func TestSizeOfWhatIsKeptIsBounded(t *testing.T) {
 	label, page, room := strings.Repeat("x", markup.MaxPageDefinitionBytes/3), &Page{}, markup.MaxPageDefinitionBytes
 	for i, want := range []bool{true, true, false, false} {
-		f := &forms.Form{ID: fmt.Sprint(i), Fields: []forms.Field{{ID: "f", Label: label}}}
+		f := &forms.Form{ID: fmt.Sprint(i), Fields: []*forms.Field{{ID: "f", Label: label}}}
 		page.keep(f, &room)
 		if got := page.Form(f.ID) != nil; got != want {
 			t.Errorf("form %d, a third of the limit each: kept is %t", i, got)

@@ -129,22 +129,21 @@ func (w *Wiki) Page(ctx context.Context, user User, id int64) (View, error) {
 	if id <= 0 || user.Wiki.Session == nil {
 		return View{}, ErrNotFound
 	}
-	rights, page, state := w.known(user.Wiki, id)
+	found, state := w.known(user.Wiki, id)
 	if state == outdated {
 		w.awaitCheck(ctx, user.Wiki, id)
-		rights, page, state = w.known(user.Wiki, id)
+		found, state = w.known(user.Wiki, id)
 	}
 	if state == unknown {
-		found, err := w.look(ctx, user.Wiki, id, false)
-		if err != nil {
+		var err error
+		if found, err = w.look(ctx, user.Wiki, id, false); err != nil {
 			return View{}, err
 		}
-		rights, page = found.knownRights, found.page
 	}
-	if page == nil || !rights.View {
+	if found.page == nil || !found.View {
 		return View{}, ErrNotFound
 	}
-	return View{page.Page, rights.Rights}, nil
+	return View{found.page.Page, found.Rights}, nil
 }
 
 // What is known of a page for one session.
@@ -154,16 +153,18 @@ const (
 	current
 )
 
-func (w *Wiki) known(c wiki.Caller, id int64) (rights knownRights, page *wikiPage, state int) {
+func (w *Wiki) known(c wiki.Caller, id int64) (f found, state int) {
 	rights, ok := w.knownRights(c, id)
-	page, _ = w.pages.GetIfPresent(id)
+	page, _ := w.pages.GetIfPresent(id)
 	switch {
 	case !ok || rights.View && page == nil:
-		return rights, page, unknown
+		state = unknown
 	case rights.View && w.Now().Sub(page.asked) >= w.versionAge:
-		return rights, page, outdated
+		state = outdated
+	default:
+		state = current
 	}
-	return rights, page, current
+	return found{rights, page}, state
 }
 
 // knownRights returns rights that still count. That there are none counts for a
@@ -189,8 +190,8 @@ type found struct {
 func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64, held bool) (found, error) {
 	key := strconv.FormatUint(c.ID, 36) + "/" + strconv.FormatInt(id, 36)
 	return wiki.Coalesce(ctx, &w.looks, key, func(ctx context.Context) (found, error) {
-		if rights, page, state := w.known(c, id); state == current {
-			return found{rights, page}, nil // since another call that has just ended
+		if found, state := w.known(c, id); state == current {
+			return found, nil // since another call that has just ended
 		}
 		if !held {
 			release, err := w.calls.Acquire(ctx, c.Name)
@@ -202,7 +203,7 @@ func (w *Wiki) look(ctx context.Context, c wiki.Caller, id int64, held bool) (fo
 		asked := w.Now()
 		told, err := w.Wiki.Pages(ctx, c, id)
 		if err != nil {
-			return found{}, w.explain(err)
+			return found{}, explain(err)
 		}
 		var page *wikiPage
 		info, there := told[id]
@@ -236,7 +237,7 @@ func (w *Wiki) remember(c wiki.Caller, id int64, page wiki.Page, there bool, ask
 
 // explain gives errors of the wiki their kind. Nothing but ErrRefused is the fault of
 // the user.
-func (w *Wiki) explain(err error) error {
+func explain(err error) error {
 	if errors.Is(err, wiki.ErrRefused) || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -326,7 +327,7 @@ func (w *Wiki) readText(
 		return nil, ErrNotFound
 	}
 	if err != nil {
-		return nil, w.explain(err)
+		return nil, explain(err)
 	}
 	var before *Page
 	if old != nil {
@@ -412,7 +413,7 @@ func (w *Wiki) rightsOn(ctx context.Context, c wiki.Caller, list []*wikiPage) (m
 			asked := w.Now()
 			found, err := w.Wiki.Pages(ctx, c, batch...)
 			if err != nil {
-				return nil, w.explain(err)
+				return nil, explain(err)
 			}
 			for _, id := range batch {
 				page, there := found[id]
@@ -435,7 +436,7 @@ func (w *Wiki) Ready(ctx context.Context) error {
 		w.readyAt, w.readyErr = w.Now(), err
 	}
 	if w.readyErr != nil {
-		return w.explain(w.readyErr)
+		return explain(w.readyErr)
 	}
 	return nil
 }

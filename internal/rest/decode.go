@@ -38,10 +38,10 @@ func isMetadata(name string) bool { return strings.HasPrefix(name, "_") || name 
 type body struct {
 	buf    bytes.Buffer
 	json   jsontext.Decoder
-	fields []forms.Field // of the form that the body is for
-	names  int           // counted so far; see request.MaxNames
-	bytes  int           // of these names; see maxNameBytes
-	values int           // of all lists, counted so far; see request.MaxValues
+	fields []*forms.Field // of the form that the body is for
+	names  int            // counted so far; see request.MaxNames
+	bytes  int            // of these names; see maxNameBytes
+	values int            // of all lists, counted so far; see request.MaxValues
 }
 
 // What a body may hold: the JSON decoder remembers every name, and a value of a
@@ -208,9 +208,9 @@ func (d *body) unquoted() ([]byte, error) {
 // fieldID returns an id as a string: that of the form, where the field is one of
 // the first few.
 func (d *body) fieldID(id []byte) string {
-	for rank := range d.fields[:min(len(d.fields), usualFields)] {
-		if d.fields[rank].ID == string(id) {
-			return d.fields[rank].ID
+	for _, field := range d.fields[:min(len(d.fields), usualFields)] {
+		if field.ID == string(id) {
+			return field.ID
 		}
 	}
 	return string(id)

@@ -25,8 +25,8 @@ func newPapers(t *testing.T, on enginetest.Engine) *world {
 	w := newWorldOn(t, on)
 	for _, f := range w.page.Forms {
 		f.Fields = append(f.Fields,
-			forms.Field{ID: "doc", Type: forms.File},
-			forms.Field{ID: "pic", Type: forms.File, Accept: []string{".pdf", "image/*"}, MaxSize: 100})
+			&forms.Field{ID: "doc", Type: forms.File},
+			&forms.Field{ID: "pic", Type: forms.File, Accept: []string{".pdf", "image/*"}, MaxSize: 100})
 	}
 	return w
 }
@@ -44,7 +44,7 @@ func (w *world) stages(a *Access, fieldID, name, content string) forms.StoredFil
 func (w *world) stage(a *Access, fieldID, name string, r io.Reader) (forms.StoredFile, error) {
 	w.t.Helper()
 	for i := range a.Form.Fields {
-		if field := &a.Form.Fields[i]; field.ID == fieldID {
+		if field := a.Form.Fields[i]; field.ID == fieldID {
 			return a.StageFile(w.t.Context(), field, name, "", r)
 		}
 	}
@@ -160,7 +160,7 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	var many []forms.Answer
 	for i := range MaxFiles/MaxFilesPerField + 1 {
 		id := "more" + string(rune('a'+i))
-		a.Form.Fields = append(a.Form.Fields, forms.Field{ID: id, Type: forms.File})
+		a.Form.Fields = append(a.Form.Fields, &forms.Field{ID: id, Type: forms.File})
 		var ten []forms.StoredFile
 		for j := range MaxFilesPerField {
 			ten = append(ten, w.stages(a, id, string(rune('a'+j)), ""))

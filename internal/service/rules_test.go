@@ -20,13 +20,13 @@ func (w *world) addForm(f forms.Form) {
 func TestRulesKnowDayAndEditor(t *testing.T) {
 	w := newWorld(t)
 	w.opts.Zone = time.FixedZone("UTC+13", 13*60*60) // the next day there
-	state := forms.Field{ID: "state", Type: forms.Textfield, ByEditors: true}
-	w.addForm(forms.Form{ID: "rules", Fields: []forms.Field{
+	state := &forms.Field{ID: "state", Type: forms.Textfield, ByEditors: true}
+	w.addForm(forms.Form{ID: "rules", Fields: []*forms.Field{
 		{ID: "day", Type: forms.Date, Validation: forms.DateOnly, Default: forms.Today, Min: &forms.Bound{Value: forms.Today}}, state,
 	}})
 	a, e := w.as(owner, "rules"), w.as(editor, "rules")
-	if a.Now().Format(time.DateOnly) != "2026-03-02" || a.MaySet(&state) || !e.MaySet(&state) {
-		t.Errorf("today is %s, the owner may set: %v, an editor may: %v", a.Now(), a.MaySet(&state), e.MaySet(&state))
+	if a.Now().Format(time.DateOnly) != "2026-03-02" || a.MaySet(state) || !e.MaySet(state) {
+		t.Errorf("today is %s, the owner may set: %v, an editor may: %v", a.Now(), a.MaySet(state), e.MaySet(state))
 	}
 	sub, _, err := a.Create(t.Context(), nil, "")
 	w.wants("create", err, "ok")

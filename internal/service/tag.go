@@ -20,8 +20,8 @@ func (a *Access) Tag(sub forms.Submission) string {
 	// One buffer, on the stack unless the submission is large.
 	b := make([]byte, 0, 2<<10)
 	b = binary.BigEndian.AppendUint64(b, uint64(sub.ID)) //nolint:gosec // a bijection is all that is needed
-	for rank := range a.Form.Fields {
-		b = append(append(b, a.Form.Fields[rank].ID...), 0) // no id holds a NUL
+	for _, field := range a.Form.Fields {
+		b = append(append(b, field.ID...), 0) // no id holds a NUL
 	}
 	b = append(b, 0) // no id is empty: this ends the list
 	b = append(b, sub.Entries...)

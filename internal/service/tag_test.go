@@ -13,7 +13,7 @@ func tagged(fields int) (*Access, forms.Submission) {
 	var entries []forms.Entry
 	for i := range fields {
 		id := fmt.Sprintf("field-%d", i)
-		form.Fields = append(form.Fields, forms.Field{ID: id, Type: forms.Textfield})
+		form.Fields = append(form.Fields, &forms.Field{ID: id, Type: forms.Textfield})
 		entries = append(entries, forms.Entry{ID: int64(i + 1), FieldID: id, Value: "some words"})
 	}
 	return &Access{Form: form}, forms.Submission{ID: 1, PageID: 1, FormID: "form", Entries: forms.EncodeEntries(nil, entries)}
@@ -26,7 +26,7 @@ func TestTagNamesOneState(t *testing.T) {
 	add := func(what string, id int64, fieldIDs []string, entries string) {
 		form := &forms.Form{}
 		for _, f := range fieldIDs {
-			form.Fields = append(form.Fields, forms.Field{ID: f})
+			form.Fields = append(form.Fields, &forms.Field{ID: f})
 		}
 		a := &Access{Form: form}
 		sub := forms.Submission{ID: id, Entries: forms.Entries(entries)}

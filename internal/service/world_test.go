@@ -59,7 +59,7 @@ func newWorldOn(t *testing.T, on enginetest.Engine) *world {
 		{ID: "anonymous-too", Anonymous: true, OneSubmission: true},
 	} {
 		f.PageID = 1
-		f.Fields = []forms.Field{{ID: "text", Type: forms.Textbox, Required: true}, {ID: "n", Type: forms.Textfield, Validation: forms.Numeric}}
+		f.Fields = []*forms.Field{{ID: "text", Type: forms.Textbox, Required: true}, {ID: "n", Type: forms.Textfield, Validation: forms.Numeric}}
 		w.page.Forms = append(w.page.Forms, &f)
 	}
 	engine, dir := on.OpenIn(t)

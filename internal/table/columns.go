@@ -125,10 +125,10 @@ func (c *Columns) fix() {
 // header returns the names of the columns.
 func (c *Columns) header(labels bool) []string {
 	names := c.opts.metadata()
-	for rank := range c.form.Fields {
-		name := c.form.Fields[rank].ID
+	for _, field := range c.form.Fields {
+		name := field.ID
 		if labels {
-			name = c.form.Fields[rank].Label
+			name = field.Label
 		}
 		names = append(names, name)
 	}

@@ -20,7 +20,7 @@ type table struct {
 func formOf(ids ...string) *forms.Form {
 	form := &forms.Form{ID: "results", PageID: 1}
 	for _, id := range ids {
-		form.Fields = append(form.Fields, forms.Field{ID: id, Label: "Label of " + id})
+		form.Fields = append(form.Fields, &forms.Field{ID: id, Label: "Label of " + id})
 	}
 	return form
 }

@@ -76,8 +76,8 @@ func NewXLSX(columns *Columns) *XLSX {
 	w.names = columns.header(false)
 	w.kinds = make([]forms.Validation, len(w.names))
 	w.kinds[0] = forms.Numeric // the id
-	for rank := range columns.form.Fields {
-		w.kinds[columns.fields+rank] = kindOf(&columns.form.Fields[rank])
+	for rank, field := range columns.form.Fields {
+		w.kinds[columns.fields+rank] = kindOf(field)
 	}
 	w.zip = zip.NewWriter(&w.zipped)
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {

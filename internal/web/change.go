@@ -128,8 +128,7 @@ func (st stored) changes(sent received) []forms.Answer {
 	answered, removed := sent.answered(), stringSet(sent.extra[removeControl])
 	byID, fields := answersByID(sent.answers), f.Index()
 	var changes []forms.Answer
-	for rank := range f.Fields {
-		field := &f.Fields[rank]
+	for _, field := range f.Fields {
 		answer := byID[field.ID]
 		if answer == nil { // no box is ticked, or no file is chosen
 			answer = &forms.Answer{FieldID: field.ID}
@@ -224,8 +223,7 @@ func (c *call) showChangeAgain(sent received, why refusal) error {
 func (st stored) differences(sent received, with filling) []difference {
 	f, changes, shown := st.access.Form, answersByID(st.changes(sent)), st.access.Form.Visible(with.values)
 	var list []difference
-	for rank := range f.Fields {
-		field := &f.Fields[rank]
+	for rank, field := range f.Fields {
 		change := changes[field.ID]
 		if change == nil || !shown[rank] {
 			continue

@@ -119,12 +119,12 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 	}
 	v.Time = newPeriodChart("time", "Submissions over time", s.Days, periods)
 	bars := 0
-	for rank := range s.Fields {
+	for rank, field := range f.Fields {
 		if rank >= maxCharts || bars >= maxBars {
 			v.Left++
 			continue
 		}
-		field, sum := &f.Fields[rank], s.Fields[rank]
+		sum := s.Fields[rank]
 		chart := fieldChart{Label: clipLabel(field.Label), Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
 		switch {
 		case sum.Options != nil:

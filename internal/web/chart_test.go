@@ -121,7 +121,7 @@ func TestSummaryBounds(t *testing.T) {
 	}
 	for i := range 1000 {
 		id := fmt.Sprint("f", i)
-		f.Fields = append(f.Fields, forms.Field{ID: id, Label: strings.Repeat("label ", 1000), Type: forms.Dropdown, Options: options})
+		f.Fields = append(f.Fields, &forms.Field{ID: id, Label: strings.Repeat("label ", 1000), Type: forms.Dropdown, Options: options})
 		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts})
 	}
 	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}})

@@ -67,10 +67,10 @@ func showIf(match forms.Match, rules ...forms.Rule) *forms.Condition {
 // operatorsForm has a field f, and a field for each operator and operand that shows
 // by the value of f.
 func operatorsForm(fieldType forms.FieldType, operands []string) *forms.Form {
-	form := &forms.Form{Fields: []forms.Field{{ID: "f", Type: fieldType}}}
+	form := &forms.Form{Fields: []*forms.Field{{ID: "f", Type: fieldType}}}
 	for _, operator := range forms.Operators {
 		for i, operand := range operands {
-			form.Fields = append(form.Fields, forms.Field{
+			form.Fields = append(form.Fields, &forms.Field{
 				ID: string(operator) + strconv.Itoa(i), Type: forms.Textfield,
 				Condition: showIf(forms.MatchAll, forms.Rule{FieldID: "f", Operator: operator, Value: operand}),
 			})
@@ -145,7 +145,7 @@ func TestScriptsShowTheSameFieldsAsTheServer(t *testing.T) {
 		return forms.Rule{FieldID: id, Operator: operator, Value: value}
 	}
 	for _, match := range []forms.Match{forms.MatchAll, forms.MatchAny} {
-		fields := []forms.Field{
+		fields := []*forms.Field{
 			{ID: "constructor"},
 			{ID: "10", Condition: showIf(match, rule("constructor", forms.Equals, "x"))},
 			{ID: "9", Condition: showIf(match, rule("constructor", forms.Equals, "x"), rule("10", forms.NotEmpty, ""))},
@@ -175,7 +175,7 @@ func TestScriptsShowTheSameFieldsAsTheServer(t *testing.T) {
 func chain(length int) *forms.Form {
 	f := &forms.Form{}
 	for i := range length {
-		field := forms.Field{ID: "f" + strconv.Itoa(i), Type: forms.Textfield}
+		field := &forms.Field{ID: "f" + strconv.Itoa(i), Type: forms.Textfield}
 		if i > 0 {
 			field.Condition = showIf(forms.MatchAll, forms.Rule{FieldID: f.Fields[i-1].ID, Operator: forms.Equals, Value: "a"})
 		}

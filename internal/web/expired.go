@@ -123,13 +123,8 @@ func (c *call) readForm(limit int64, tooLarge error) (url.Values, error) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge
 	}
-	if err = c.ReadError(err); !isStatus(err) {
-		return nil, errUnreadable
+	if status, ok := errors.AsType[*request.StatusError](c.ReadError(err)); ok {
+		return nil, status
 	}
-	return nil, err
-}
-
-func isStatus(err error) bool {
-	_, ok := errors.AsType[*request.StatusError](err)
-	return ok
+	return nil, errUnreadable
 }

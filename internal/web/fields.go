@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -134,8 +133,8 @@ const manyControls = 500
 // laid out, which needs more memory than its HTML.
 func (c *call) formView(id string, f *forms.Form, with filling) (*formView, error) {
 	controls := len(f.Fields)
-	for rank := range f.Fields {
-		controls += len(f.Fields[rank].Options)
+	for _, field := range f.Fields {
+		controls += len(field.Options)
 	}
 	if controls > manyControls {
 		if err := c.HoldBody(); err != nil {
@@ -196,7 +195,7 @@ func fixedValues(questions []*question) string {
 // conditionsOf is the definition of a form with conditions for the module that
 // shows and hides questions. No "<" in it may end its element.
 func conditionsOf(f *forms.Form) template.JS {
-	if !slices.ContainsFunc(f.Fields, func(f forms.Field) bool { return f.Condition != nil }) {
+	if !slices.ContainsFunc(f.Fields, func(f *forms.Field) bool { return f.Condition != nil }) {
 		return ""
 	}
 	text := bytes.ReplaceAll(encode.Form(f), []byte("<"), []byte(`\u003c`))
@@ -212,7 +211,7 @@ type questionBuilder struct {
 }
 
 func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
-	f, with := &b.form.Fields[rank], b.with
+	f, with := b.form.Fields[rank], b.with
 	q := &question{
 		Field: f, ElementID: id, Value: with.values[rank], Hidden: hidden,
 		Stored: with.files[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
@@ -272,7 +271,7 @@ func (q *question) textControl() {
 		}
 	case forms.DateOnly:
 		// A browser's date field can't show what is no date.
-		if _, err := time.Parse(time.DateOnly, q.Value); err == nil || q.Value == "" {
+		if q.Value == "" || forms.IsDay(q.Value) {
 			q.InputType = "date"
 		}
 	}

@@ -110,8 +110,8 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	add := func(id, label string) {
 		form.Fields = append(form.Fields, choice{Value: id, Label: clipLabel(label), Chosen: id == v.added.Field})
 	}
-	for rank := range f.Fields {
-		add(f.Fields[rank].ID, f.Fields[rank].Label)
+	for _, field := range f.Fields {
+		add(field.ID, field.Label)
 	}
 	columns := []string{forms.ColumnTimestamp, forms.ColumnChanged, forms.ColumnUsername, forms.ColumnID}
 	if f.Anonymous {
@@ -161,12 +161,6 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 		active = append(active, filter)
 	}
 	return active
-}
-
-// hidden are the parameters that the filter form sends again, besides those that it
-// has controls for.
-func (v *resultsView) hidden() []hiddenValue {
-	return hiddenValues(v.base("q"))
 }
 
 // elementOf is the control that a message is about; "" if it is none.

@@ -49,8 +49,7 @@ func (c *call) showForm() error {
 // caller, is ignored.
 func prefilled(access *service.Access, query url.Values) []string {
 	f, values := access.Form, access.Form.Defaults(access.Now())
-	for rank := range f.Fields {
-		field := &f.Fields[rank]
+	for rank, field := range f.Fields {
 		given, named := query[field.ID]
 		if !named || field.Type == forms.File || !access.MaySet(field) {
 			continue

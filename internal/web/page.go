@@ -108,7 +108,7 @@ func (c *call) pageForm(access *service.Access, n int, several bool, room *int) 
 	if v.Notes, err = c.notes(access); err != nil {
 		return nil, err
 	}
-	if form.OneSubmission && !form.Anonymous {
+	if form.OneSubmission {
 		mine, found, err := access.Mine(c.Context())
 		if err != nil {
 			return nil, err

@@ -94,7 +94,7 @@ func tidy(f *forms.Form, answers []forms.Answer, filled []string) {
 		a := &answers[i]
 		normalize(a)
 		if rank := fields.Rank(a.FieldID); rank >= 0 {
-			a.Value = tidyValue(&f.Fields[rank], a.Value)
+			a.Value = tidyValue(f.Fields[rank], a.Value)
 			if f.Fields[rank].Validation == forms.Numeric && a.Value != filled[rank] {
 				a.Misfit = cmp.Or(a.Misfit, twoMeanings(a.Value))
 			}
@@ -141,13 +141,13 @@ func (r received) filling(f *forms.Form, before filling, stored map[string]strin
 	with.notStored = map[string]string{}
 	removed := stringSet(r.extra[removeControl])
 	byID, answered := answersByID(r.answers), r.answered()
-	for rank := range f.Fields {
-		id, text := f.Fields[rank].ID, ""
+	for rank, field := range f.Fields {
+		id, text := field.ID, ""
 		if a := byID[id]; a != nil {
 			text = a.Text()
 		}
 		switch {
-		case f.Fields[rank].Type == forms.File:
+		case field.Type == forms.File:
 			with.notStored[id] = text
 			names := withoutRemoved(id, with.values[rank], removed)
 			with.values[rank] = strings.Join(names, forms.Separator)
@@ -218,8 +218,7 @@ const maxLabels = 8 << 10
 // be shown under its label when the question has left the form.
 func labelsOf(access *service.Access) string {
 	labels, size := map[string]string{}, 0
-	for rank := range access.Form.Fields {
-		f := &access.Form.Fields[rank]
+	for _, f := range access.Form.Fields {
 		if !access.MaySet(f) {
 			continue // it is not on the form
 		}

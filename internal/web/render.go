@@ -112,11 +112,9 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 
 // render answers with a page.
 func (c *call) render(status int, name string, page any) error {
-	html := &pageBuffer{limit: c.Site.maxPage(), hold: c.holdPage}
-	err := c.Site.templates.ExecuteTemplate(html, name+".html", page)
-	c.endTurn()
+	html, err := c.execute(name+".html", page, 0, c.Site.maxPage())
 	if err != nil {
-		return fmt.Errorf("render page %s: %w", name, err)
+		return err
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -128,14 +126,23 @@ func (c *call) render(status int, name string, page any) error {
 	return nil
 }
 
-// renderPart renders a part of a page that is left out if it is too large: then it
-// returns errPageTooLarge. used is the size of the parts before it.
-func (c *call) renderPart(name string, data any, used, limit int) (template.HTML, error) {
+// execute executes a template. It returns errPageTooLarge beyond the limit. used is the
+// size of the parts of the page that were executed before.
+func (c *call) execute(name string, data any, used, limit int) (*pageBuffer, error) {
 	html := &pageBuffer{limit: limit, hold: func(size int) error { return c.holdPage(used + size) }}
 	err := c.Site.templates.ExecuteTemplate(html, name, data)
 	c.endTurn()
 	if err != nil {
-		return "", fmt.Errorf("render part %s: %w", name, err)
+		return nil, fmt.Errorf("render %s: %w", name, err)
+	}
+	return html, nil
+}
+
+// renderPart renders a part of a page that is left out if it is too large: see execute.
+func (c *call) renderPart(name string, data any, used, limit int) (template.HTML, error) {
+	html, err := c.execute(name, data, used, limit)
+	if err != nil {
+		return "", err
 	}
 	return template.HTML(html.String()), nil //nolint:gosec // a template has made it
 }

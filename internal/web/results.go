@@ -20,7 +20,7 @@ type resultsPage struct {
 	Errors  []errorLine
 	Filter  filterForm
 	Active  []activeFilter
-	Params  []hiddenValue // of the address, that the filter form sends again
+	Params  []hiddenValue // of the address, that the filter form sends again beside its controls
 	ShowAll string        // path of the results without filters; "" if there are none
 
 	Summary *summaryView // nil if there is no submission
@@ -127,7 +127,7 @@ func (c *call) newResultsPage(access *service.Access, v *resultsView) *resultsPa
 		title = "My submissions"
 	}
 	page := &resultsPage{
-		Layout: c.formLayout(title, access), Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: v.hidden(),
+		Layout: c.formLayout(title, access), Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: hiddenValues(v.base("q")),
 	}
 	page.About.Back = "" // this is it
 	page.Wide, page.Script = true, "results.js"

@@ -156,7 +156,7 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	}
 	field := &forms.Field{}
 	if column < len(r.table.form.Fields) {
-		field = &r.table.form.Fields[column]
+		field = r.table.form.Fields[column]
 	}
 	cell := newCell(field, text, r.table)
 	cell.column = column
@@ -259,8 +259,7 @@ func (t *resultTable) setHead() {
 		}
 		t.Head = append(t.Head, header)
 	}
-	for rank := range t.form.Fields {
-		field := &t.form.Fields[rank]
+	for _, field := range t.form.Fields {
 		header := v.header(prefix, field.ID, field.Label)
 		header.Number = field.Validation == forms.Numeric
 		t.Head = append(t.Head, header)

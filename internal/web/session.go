@@ -109,8 +109,8 @@ type signInPage struct {
 // server, whatever the address asks for.
 func localPath(next string, f frame) string {
 	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(next, "/") ||
-		strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+	if err != nil || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
+		strings.ContainsAny(next, "\\\r\n\t") {
 		return f.path("/")
 	}
 	clean := path.Clean(u.Path)

@@ -70,7 +70,7 @@ func TestForeignChoicesOfAllFieldsAreBounded(t *testing.T) {
 	form := &forms.Form{ID: "f"}
 	with := filling{}
 	for i := range 100 {
-		form.Fields = append(form.Fields, forms.Field{ID: strconv.Itoa(i), Type: forms.Checkbox, Options: []string{"b", "c"}})
+		form.Fields = append(form.Fields, &forms.Field{ID: strconv.Itoa(i), Type: forms.Checkbox, Options: []string{"b", "c"}})
 		with.values = append(with.values, "c;"+strings.Repeat("a;", 100))
 	}
 	choices, chosen := 0, 0
@@ -92,7 +92,7 @@ func TestForeignChoicesOfAllFieldsAreBounded(t *testing.T) {
 func TestQuestionsAreInTheWrittenOrder(t *testing.T) {
 	f := &forms.Form{ID: "f", Sections: []forms.Section{{Name: "S", First: 1, Count: 2}}}
 	for _, id := range []string{"a", "b", "c", "d"} {
-		f.Fields = append(f.Fields, forms.Field{ID: id, Type: forms.Textfield})
+		f.Fields = append(f.Fields, &forms.Field{ID: id, Type: forms.Textfield})
 	}
 	f.Fields[0].Condition = &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "c", Operator: forms.NotEmpty}}}
 	items, all := layOut("f0", f, filling{values: make([]string, 4)})

@@ -95,8 +95,8 @@ func (c *call) changeable() (stored, error) {
 // filling is what the submission holds.
 func (st stored) filling() filling {
 	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files(), change: true}
-	for rank := range st.access.Form.Fields {
-		with.values[rank] = st.values[st.access.Form.Fields[rank].ID]
+	for rank, field := range st.access.Form.Fields {
+		with.values[rank] = st.values[field.ID]
 	}
 	return with
 }
@@ -119,13 +119,13 @@ func (st stored) answers() []answerView {
 	f, with := st.access.Form, st.filling()
 	shown := f.Visible(with.values)
 	var views []answerView
-	for rank := range f.Fields {
-		field, value := &f.Fields[rank], with.values[rank]
+	for rank, field := range f.Fields {
+		value := with.values[rank]
 		forOthers := field.ByEditors && !st.access.Rights.Edit // it is not theirs to answer
 		if value != "" || shown[rank] && !forOthers {
 			view := newAnswer(field, value, with.files[field.ID])
-			if shown[rank] && st.setsOf(field) {
-				view.FieldID, view.Set = field.ID, choicesOf(field, value)
+			if shown[rank] {
+				view.FieldID, view.Set = field.ID, st.buttons(field, value)
 			}
 			views = append(views, view)
 		}
@@ -152,16 +152,16 @@ func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 // changed like all others.
 const maxSetOptions = 20
 
-// setsOf reports whether the caller sets an answer with one press: one that editors give.
-func (st stored) setsOf(f *forms.Field) bool {
-	return f.ByEditors && st.access.Rights.Edit && !f.MultiValue() && len(f.Options) > 0 && len(f.Options) <= maxSetOptions
-}
-
-func choicesOf(f *forms.Field, value string) (choices []choice) {
-	for _, o := range f.Options {
-		choices = append(choices, choice{Value: o, Chosen: o == value, Tone: toneOf(f, o)})
+// buttons are the options of an answer that the caller sets with one press: one that editors
+// give.
+func (st stored) buttons(f *forms.Field, value string) (buttons []choice) {
+	if !f.ByEditors || !st.access.Rights.Edit || f.MultiValue() || len(f.Options) > maxSetOptions {
+		return nil
 	}
-	return choices
+	for _, o := range f.Options {
+		buttons = append(buttons, choice{Value: o, Chosen: o == value, Tone: toneOf(f, o)})
+	}
+	return buttons
 }
 
 // layout is that of a page about the submission. It leads back to its list.

@@ -17,7 +17,7 @@ type changeView struct {
 
 // newChange returns nil for a submission that was never changed.
 func newChange(f *forms.Form, sub forms.Submission, zone *time.Location) *changeView {
-	if sub.Changed.IsZero() || sub.Changed.Equal(sub.Created) {
+	if !sub.IsChanged() {
 		return nil
 	}
 	return &changeView{At: shownTime(f, sub.Changed, zone), By: sub.Changer}
@@ -44,9 +44,8 @@ func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
 		if r.FieldID == forms.ColumnID {
 			invalid.AddError("this form is anonymous: its submissions can't be filtered by id")
 		}
-		values := strings.Split(r.Value, forms.Separator)
-		noDay := func(v string) bool { return forms.IsDecimal(v) || !forms.Ordered(v) }
-		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(values, noDay) {
+		noDay := func(v string) bool { return !forms.IsDay(v) }
+		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, forms.Separator), noDay) {
 			invalid.AddError("this form is anonymous: write a day, such as 2026-01-31, to filter by time")
 		}
 	}

@@ -70,49 +70,49 @@ type resumer func(c *call, typed url.Values) error
 
 // route is a row of the table of pages.
 type route struct {
-	method, path string
-	handler      handler
-	framed       bool    // there is a second one below /embed
-	resume       resumer // nil if nothing is shown again after a sign-in
-	public       bool    // to sign in or out: it needs no session
+	pattern string // method and path
+	handler handler
+	framed  bool    // there is a second one below /embed
+	resume  resumer // nil if nothing is shown again after a sign-in
+	public  bool    // to sign in or out: it needs no session
 }
 
 var routes = []route{
-	{method: "GET", path: "/login", handler: (*call).showLogin, framed: true, public: true},
-	{method: "POST", path: "/login", handler: (*call).login, framed: true, public: true},
-	{method: "POST", path: "/logout", handler: (*call).logout, framed: true, public: true},
-	{method: "GET", path: "/{$}", handler: (*call).home},
-	{method: "GET", path: "/page/{pageId}", handler: (*call).page},
-	{method: "GET", path: "/page/{pageId}/form/{formId}", handler: (*call).showForm, framed: true},
+	{pattern: "GET /login", handler: (*call).showLogin, framed: true, public: true},
+	{pattern: "POST /login", handler: (*call).login, framed: true, public: true},
+	{pattern: "POST /logout", handler: (*call).logout, framed: true, public: true},
+	{pattern: "GET /{$}", handler: (*call).home},
+	{pattern: "GET /page/{pageId}", handler: (*call).page},
+	{pattern: "GET /page/{pageId}/form/{formId}", handler: (*call).showForm, framed: true},
 	{
-		method: "POST", path: "/page/{pageId}/form/{formId}",
+		pattern: "POST /page/{pageId}/form/{formId}",
 		handler: (*call).sendForm, framed: true, resume: (*call).resumeForm,
 	},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/sent", handler: (*call).sent, framed: true},
+	{pattern: "GET /page/{pageId}/form/{formId}/sent", handler: (*call).sent, framed: true},
 	{
-		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}",
+		pattern: "GET /page/{pageId}/form/{formId}/submission/{id}",
 		handler: (*call).showSubmission, framed: true,
 	},
 	{
-		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/change",
+		pattern: "GET /page/{pageId}/form/{formId}/submission/{id}/change",
 		handler: (*call).changeSubmission, framed: true,
 	},
 	{
-		method: "POST", path: "/page/{pageId}/form/{formId}/submission/{id}/change",
+		pattern: "POST /page/{pageId}/form/{formId}/submission/{id}/change",
 		handler: (*call).saveSubmission, framed: true, resume: (*call).resumeChange,
 	},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).confirmDelete},
-	{method: "POST", path: "/page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).deleteSubmission},
+	{pattern: "GET /page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).confirmDelete},
+	{pattern: "POST /page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).deleteSubmission},
 	{
-		method: "GET", path: "/page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}",
+		pattern: "GET /page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}",
 		handler: (*call).file, framed: true,
 	},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/results", handler: (*call).results},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/results.csv", handler: export(encode.CSV)},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/results.xlsx", handler: export(encode.XLSX)},
-	{method: "GET", path: "/page/{pageId}/form/{formId}/results.ndjson", handler: export(encode.NDJSON)},
-	{method: "GET", path: "/author", handler: (*call).author},
-	{method: "POST", path: "/author", handler: (*call).showWritten, resume: (*call).resumeAuthor},
+	{pattern: "GET /page/{pageId}/form/{formId}/results", handler: (*call).results},
+	{pattern: "GET /page/{pageId}/form/{formId}/results.csv", handler: export(encode.CSV)},
+	{pattern: "GET /page/{pageId}/form/{formId}/results.xlsx", handler: export(encode.XLSX)},
+	{pattern: "GET /page/{pageId}/form/{formId}/results.ndjson", handler: export(encode.NDJSON)},
+	{pattern: "GET /author", handler: (*call).author},
+	{pattern: "POST /author", handler: (*call).showWritten, resume: (*call).resumeAuthor},
 }
 
 // New makes the pages.
@@ -128,9 +128,10 @@ func New(opts Options) *Site {
 		if route.public && s.Sessions == nil {
 			continue
 		}
-		s.routes.Handle(route.method, route.path, s.handle(route, s.frame(false)))
+		method, path, _ := strings.Cut(route.pattern, " ")
+		s.routes.Handle(method, path, s.handle(route, s.frame(false)))
 		if route.framed {
-			s.routes.Handle(route.method, embedPrefix+route.path, s.handle(route, s.frame(true)))
+			s.routes.Handle(method, embedPrefix+path, s.handle(route, s.frame(true)))
 		}
 	}
 	s.routes.Handle("GET", "/embed.js", http.HandlerFunc(serveEmbedScript))

@@ -85,15 +85,12 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 		files = append(files, added...)
 		last = max(last, r.ID)
 	}
-	columns, err := columns(records)
-	if err != nil {
-		return fmt.Errorf("load submissions: %w", err)
-	}
+	columns := columns(records)
 	if err := s.Advance(ctx, last); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // a write that has begun is completed
-	err = s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sqlInsert, columns...); err != nil {
 			return duplicateError(err)
 		}

@@ -32,11 +32,7 @@ func sharedFirst(ops []*operation) {
 // insertInOwnTx runs the transaction of one create. A refused row leaves it to be rolled
 // back.
 func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
-	columns, err := b.columns()
-	if err != nil {
-		return err
-	}
-	op := b[0]
+	columns, op := b.columns(), b[0]
 	refused := map[int64]*operation{}
 	switch err := begin(ctx, conn, &op.Value.new); {
 	case errors.Is(err, store.ErrAlreadySubmitted), errors.Is(err, store.ErrLimit):
@@ -56,7 +52,7 @@ func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
 	if err := claimFiles(ctx, conn, added); err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, `COMMIT`)
+	_, err := conn.Exec(ctx, `COMMIT`)
 	return commitError(conn, err)
 }
 

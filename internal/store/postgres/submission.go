@@ -73,17 +73,14 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (a
 		if after, events, err = engine.Merge(before, merge); err != nil {
 			return err
 		}
-		files, err := forms.EncodeFiles(after.Files)
-		if err != nil {
-			return err
-		}
 		var added []int64
 		added, removed = engine.DiffFiles(before.Files, after.Files)
 		if err := claimFiles(ctx, conn, added); err != nil {
 			return err
 		}
 		changed, changer := lastChange(&after)
-		return commit(ctx, conn, key, removed, events, sqlUpdate, []byte(after.Entries), files, changed, changer)
+		return commit(ctx, conn, key, removed, events, sqlUpdate,
+			[]byte(after.Entries), forms.EncodeFiles(after.Files), changed, changer)
 	})
 	if err != nil {
 		return forms.Submission{}, err

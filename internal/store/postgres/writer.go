@@ -182,7 +182,7 @@ func newBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (batch, err
 	return b, nil
 }
 
-func (b batch) columns() ([]any, error) {
+func (b batch) columns() []any {
 	records := make([]store.Record, len(b))
 	for i, op := range b {
 		records[i] = op.Value.stored
@@ -206,7 +206,7 @@ func (b batch) withEvents(sql, told string, columns []any) (string, []any) {
 
 // columns returns the parameters of sqlRows. The first six are those of
 // sqlInsertPlain.
-func columns(records []store.Record) ([]any, error) {
+func columns(records []store.Record) []any {
 	n := len(records)
 	pages, ids, created := make([]int64, n), make([]int64, n), make([]int64, n)
 	formIDs, usernames, submitterKeys := make([]string, n), make([]string, n), make([]string, n)
@@ -219,22 +219,16 @@ func columns(records []store.Record) ([]any, error) {
 		usernames[i], created[i], fields[i] = r.Username, r.Created.UnixMilli(), r.Entries
 		submitterKeys[i], keys[i], bodies[i] = r.SubmitterKey, r.Key, r.Body
 		changed[i], changers[i] = lastChange(&r.Submission)
-		var err error
-		if files[i], err = forms.EncodeFiles(r.Files); err != nil {
-			return nil, fmt.Errorf("submission %d: %w", r.ID, err)
-		}
+		files[i] = forms.EncodeFiles(r.Files)
 	}
 	return []any{
 		pages, formIDs, ids, usernames, created, fields, submitterKeys, keys, bodies, files, changed, changers,
-	}, nil
+	}
 }
 
 // insert stores the batch and sets the outcome of each operation.
 func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
-	columns, err := b.columns()
-	if err != nil {
-		return err
-	}
+	columns := b.columns()
 	hasKey := func(op *operation) bool { return op.Value.new.SubmitterKey != "" || op.Value.new.Key != "" }
 	if !slices.ContainsFunc(b, hasKey) {
 		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainWithEvents, columns[:6])

@@ -272,10 +272,7 @@ func TestUsedKeysCantBeFound(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		columns, err := b.columns()
-		if err != nil {
-			return err
-		}
+		columns := b.columns()
 		refused, err := b.insertEach(ctx, conn, columns)
 		if err = errors.Join(err, conn.Close(ctx)); err != nil {
 			return err

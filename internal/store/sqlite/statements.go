@@ -122,13 +122,9 @@ func (c *connection) insertSubmission(form int64, r *store.Record) error {
 		}
 		return stmt.Exec()
 	}
-	files, err := forms.EncodeFiles(r.Files)
-	if err != nil {
-		return err
-	}
 	row := []any{
 		makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), r.SubmitterKey, r.Entries,
-		r.Key, r.Body, string(files),
+		r.Key, r.Body, string(forms.EncodeFiles(r.Files)),
 	}
 	return c.run(sqlInsertAll, append(row, lastChange(&r.Submission)...)...)
 }
@@ -142,11 +138,8 @@ func lastChange(s *forms.Submission) []any {
 }
 
 func (c *connection) updateSubmission(rowID int64, s forms.Submission) error {
-	files, err := forms.EncodeFiles(s.Files)
-	if err != nil {
-		return err
-	}
-	return c.run(sqlUpdate, append(append([]any{s.Entries, string(files)}, lastChange(&s)...), rowID)...)
+	row := []any{s.Entries, string(forms.EncodeFiles(s.Files))}
+	return c.run(sqlUpdate, append(append(row, lastChange(&s)...), rowID)...)
 }
 
 // listSQL returns the statement that reads a list.

@@ -82,9 +82,10 @@ type nodes struct {
 
 func (r nodes) RegisterFuncs(register renderer.NodeRendererFuncRegisterer) {
 	register.Register(ast.KindHeading, around(r.heading))
-	register.Register(ast.KindParagraph, around(paragraph))
+	register.Register(ast.KindParagraph, around(tags("<p"+autoDir+">", "</p>\n")))
 	register.Register(ast.KindListItem, around(listItem))
-	register.Register(extast.KindTable, around(table))
+	// A wide table scrolls, by the keyboard, too.
+	register.Register(extast.KindTable, around(tags("<table tabindex=\"0\">\n", "</table>\n")))
 	register.Register(extast.KindTableCell, around(tableCell))
 	register.Register(ast.KindLink, around(link))
 	register.Register(ast.KindAutoLink, whole(autoLink))
@@ -124,18 +125,14 @@ func (r nodes) heading(source []byte, node ast.Node, entering bool) string {
 	return "</" + tag + ">\n"
 }
 
-func paragraph(_ []byte, _ ast.Node, entering bool) string {
-	if entering {
-		return "<p" + autoDir + ">"
+// tags are always the same, whatever the node is.
+func tags(start, end string) func(source []byte, node ast.Node, entering bool) string {
+	return func(_ []byte, _ ast.Node, entering bool) string {
+		if entering {
+			return start
+		}
+		return end
 	}
-	return "</p>\n"
-}
-
-func table(_ []byte, _ ast.Node, entering bool) string {
-	if entering {
-		return "<table tabindex=\"0\">\n" // a wide one scrolls, by the keyboard, too
-	}
-	return "</table>\n"
 }
 
 func listItem(_ []byte, node ast.Node, entering bool) string {
