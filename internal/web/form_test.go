@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"modernc.org/quickjs"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // pageState is what testdata/questions.js tells about its page.
@@ -58,45 +61,37 @@ func TestScriptsShowAndHideQuestions(t *testing.T) {
 func TestScriptsSendAForm(t *testing.T) {
 	vm := newVM(t)
 	runModule(t, vm, `import "sending.js"; import "form.js";`)
-	for _, test := range []struct {
-		story string
-		want  []string
-	}{
-		{"twoClicks", []string{"true", "enabled", "false", "disabled"}},
-		{"back", []string{"enabled", "true"}},
-		{"backAtOnce", []string{"enabled", "true"}},
-		{"stopped", []string{"enabled", "true"}},
-		{"otherForm", []string{"true", "true"}},
-		{"uploaded", []string{
-			"false", "POST", "https://forms.example/page/1/form/cv", "_save=1", "disabled", "Sending…",
-			"1 Sending…", "24 Sending…", "25 Sending: 25 %", "26 Sending: 25 %", "49 Sending: 25 %", "60 Sending: 60 %", "99 Sending: 99 %",
-			"100 Sent. Waiting for the answer…", "https://forms.example/page/1/form/cv/submission/7", "disabled",
-		}},
-		{"refused", []string{"Error: CV", "true", "name,type,value,id,aria-invalid", "true", "enabled", "false", "true"}},
-		{"signedOut", []string{"1", "main", "main", "/login"}},
-		{"cancelled", []string{"0", "enabled", "true", "Sending was cancelled."}},
-		{"noAnswer", []string{
-			"1", "The server did not answer. Check your connection and the size of the files, then try again. What you entered is still here.",
-			"enabled", "1", "0",
-		}},
-		{"tooLarge", []string{"true", "A file is larger than 1000 bytes. What you entered is still here.", "enabled", "1", "true", "false"}},
-		{"unavailable", []string{
-			"true", "This can't be done right now. Try again in a moment. What you entered is still here.", "enabled", "1", "true", "false",
-		}},
-		{"notAPage", []string{"The server refused the form (status 413).", "enabled"}},
-		{"sizeKnown", []string{
-			"“a.pdf” is too large: at most 1 kB each.", "false", "“a.pdf” is too large: at most 1 kB each.", "enabled", "true", "", "false", "disabled",
-		}},
-		{"hiddenFile", []string{"true"}},
-		{"summary", []string{"false,0,true", "false,1,true", "true,1,true", "true,1,true", "true,1,true"}},
-	} {
-		t.Run(test.story, func(t *testing.T) {
-			got := strings.Split(callScript(t, vm, "tell", test.story), "\n")
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+	for _, row := range testkit.Rows(`
+		twoClicks | true | enabled | false | disabled
+		back | enabled | true
+		backAtOnce | enabled | true
+		stopped | enabled | true
+		otherForm | true | true
+		uploaded | false | POST | https://forms.example/page/1/form/cv | _save=1 | disabled | Sending… | 1 Sending… | 24 Sending… | 25 Sending: 25 % | 26 Sending: 25 % | 49 Sending: 25 % | 60 Sending: 60 % | 99 Sending: 99 % | 100 Sent. Waiting for the answer… | https://forms.example/page/1/form/cv/submission/7 | disabled
+		refused | Error: CV | true | name,type,value,id,aria-invalid | true | enabled | false | true
+		signedOut | 1 | main | main | /login
+		cancelled | 0 | enabled | true | Sending was cancelled.
+		noAnswer | 1 | The server did not answer. Check your connection and the size of the files, then try again. What you entered is still here. | enabled | 1 | 0
+		tooLarge | true | A file is larger than 1000 bytes. What you entered is still here. | enabled | 1 | true | false
+		unavailable | true | This can't be done right now. Try again in a moment. What you entered is still here. | enabled | 1 | true | false
+		notAPage | The server refused the form (status 413). | enabled
+		sizeKnown | “a.pdf” is too large: at most 1 kB each. | false | “a.pdf” is too large: at most 1 kB each. | enabled | true | | false | disabled
+		hiddenFile | true
+		summary | false,0,true | false,1,true | true,1,true | true,1,true | true,1,true
+	`) {
+		tells(t, vm, row[0], row[1:]...)
 	}
+}
+
+// tells has the scripts act out a story, and compares what comes of it.
+func tells(t *testing.T, vm *quickjs.VM, story string, want ...string) {
+	t.Helper()
+	t.Run(story, func(t *testing.T) {
+		got := strings.Split(callScript(t, vm, "tell", story), "\n")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 // The error summary has the focus when the page is there.
@@ -159,37 +154,25 @@ func TestScriptsKeepDrafts(t *testing.T) {
 		"You typed something here earlier. It was not sent yet.|Restore|Discard"
 	const unconfirmed = "You have sent it, but it was not confirmed. Send it again: it is stored once."
 	backWithoutFiles := strings.Replace(back, "|", " Files are not kept: choose “cv.pdf”, “photo.png” again.|", 1)
-	for _, test := range []struct {
-		story string
-		want  []string
-	}{
-		{"restored", []string{"0", "1", filled, back, "true", empty, "nothing", "0"}},
-		{"leftAtOnce", []string{filled}},
-		{"otherUser", []string{empty, "nothing"}},
-		{"anonymous", []string{"0"}},
-		{"prefilled", []string{"x|||false|false", offered, "hello|newer|S|false|true", back}},
-		{"changedByOthers", []string{empty, offered}},
-		{"refused", []string{"7.50|||false|false", "nothing", "7.50|corrected||false|false"}},
-		{"erased", []string{"0"}},
-		{"sent", []string{"1", "formulary.draft amy /page/1/form/f"}},
-		{"sentWithoutAnswer", []string{"first", strings.Replace(back, "It was not sent yet.", unconfirmed, 1), "new"}},
-		{"sentAndRefused", []string{"first", back}},
-		{"sentAndKeptByTheBrowser", []string{"first", "nothing"}},
-		{"keyOfWhatIsRestored", []string{"new", "first", "first"}},
-		{"sameAddress", []string{"x|typed||false|false", "y|||false|false"}},
-		{"files", []string{backWithoutFiles, backWithoutFiles, back}},
-		{"signedOutInAnotherTab", []string{"1"}}, // the sign-out itself
-		{"tooLong", []string{"0"}},
-		{"tooMany", []string{"20", "false", "true"}},
-		{"old", []string{"1", "0"}},
-		{"spoiled", []string{empty, "0"}},
-		{"noStorage", []string{filled}},
-	} {
-		t.Run(test.story, func(t *testing.T) {
-			got := strings.Split(callScript(t, vm, "tell", test.story), "\n")
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	tells(t, vm, "restored", "0", "1", filled, back, "true", empty, "nothing", "0")
+	tells(t, vm, "leftAtOnce", filled)
+	tells(t, vm, "otherUser", empty, "nothing")
+	tells(t, vm, "anonymous", "0")
+	tells(t, vm, "prefilled", "x|||false|false", offered, "hello|newer|S|false|true", back)
+	tells(t, vm, "changedByOthers", empty, offered)
+	tells(t, vm, "refused", "7.50|||false|false", "nothing", "7.50|corrected||false|false")
+	tells(t, vm, "erased", "0")
+	tells(t, vm, "sent", "1", "formulary.draft amy /page/1/form/f")
+	tells(t, vm, "sentWithoutAnswer", "first", strings.Replace(back, "It was not sent yet.", unconfirmed, 1), "new")
+	tells(t, vm, "sentAndRefused", "first", back)
+	tells(t, vm, "sentAndKeptByTheBrowser", "first", "nothing")
+	tells(t, vm, "keyOfWhatIsRestored", "new", "first", "first")
+	tells(t, vm, "sameAddress", "x|typed||false|false", "y|||false|false")
+	tells(t, vm, "files", backWithoutFiles, backWithoutFiles, back)
+	tells(t, vm, "signedOutInAnotherTab", "1") // the sign-out itself
+	tells(t, vm, "tooLong", "0")
+	tells(t, vm, "tooMany", "20", "false", "true")
+	tells(t, vm, "old", "1", "0")
+	tells(t, vm, "spoiled", empty, "0")
+	tells(t, vm, "noStorage", filled)
 }
