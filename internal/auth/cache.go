@@ -59,7 +59,7 @@ type use struct {
 
 func newVerifiedCache(now Clock) *verifiedCache {
 	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
+	rand.Read(key) // never fails: crypto/rand aborts the program instead
 	return &verifiedCache{key: key, credentials: newSet[mac](now, verifiedTTL), uses: newSet[use](now, trustFor)}
 }
 

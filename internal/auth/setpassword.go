@@ -120,7 +120,7 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = folder.Close() }() // and unlocks it
+	defer folder.Close() // and unlocks it
 	// Some network file systems can't lock a folder. There, of two changes at the same moment one may be lost.
 	_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
 	content, err := reload.ReadFile(target, maxFileSize)
@@ -147,7 +147,7 @@ func replaceFile(target string, content []byte, old os.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temp.Name()) }() // fails once it was renamed
+	defer os.Remove(temp.Name()) // fails once it was renamed
 	if old != nil {
 		keepOwner(temp.Chown, old)
 		err = temp.Chmod(old.Mode().Perm())

@@ -80,7 +80,7 @@ func askHealth(ctx context.Context, target *url.URL) error {
 	if err != nil {
 		return errors.Unwrap(err) // without the URL, which may hold a password
 	}
-	defer func() { _ = resp.Body.Close() }()
+	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("it answers %s", resp.Status)
 	}

@@ -103,8 +103,8 @@ func (h *Hook) post(ctx context.Context, id string, p payload) (status int, err 
 	if err != nil {
 		return 0, describe(err)
 	}
-	defer func() { _ = response.Body.Close() }() // with the connection, unless all was read
-	if response.StatusCode/100 != 2 {            // after 101, ctx would not end a read
+	defer response.Body.Close()       // with the connection, unless all was read
+	if response.StatusCode/100 != 2 { // after 101, ctx would not end a read
 		return response.StatusCode, answered(response.StatusCode)
 	}
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer)

@@ -75,7 +75,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }()
+	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err

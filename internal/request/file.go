@@ -31,7 +31,7 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = content.Close() }()
+	defer content.Close()
 	if !takesRange(c.Header.Get("Range")) {
 		c.Header.Del("Range")
 	}

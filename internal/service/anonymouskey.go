@@ -75,7 +75,7 @@ func readAnonymousKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		key = make([]byte, anonymousKeySize)
-		_, _ = rand.Read(key) // never fails
+		rand.Read(key) // never fails
 		if err = writeNew(path, key); errors.Is(err, fs.ErrExist) {
 			key, err = os.ReadFile(path) // another server has created it meanwhile
 		}
@@ -98,7 +98,7 @@ func writeNew(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }()
+	defer os.Remove(f.Name())
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

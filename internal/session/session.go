@@ -95,7 +95,7 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 		return "", auth.Identity{}, err
 	}
 	var secret secretID
-	_, _ = rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
+	rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
 	err = s.opts.Store.CreateSession(ctx, store.Session{
 		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.opts.Now().Add(Lifetime), Sealed: secret.seal(c),
 	})

@@ -141,7 +141,7 @@ func (c *client) do(ctx context.Context, call call) (answer, error) {
 		transport.CloseIdleConnections() // they may be as dead as this one
 		return answer{}, failed(ctx, "connect", err)
 	}
-	defer func() { _ = res.Body.Close() }()
+	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:

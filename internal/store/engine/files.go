@@ -130,7 +130,7 @@ func appendSum(data []byte, id, number int64) []byte {
 // or in whatever copy of a store.
 func newID() int64 {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
+	rand.Read(b[:]) // never fails
 	return int64(binary.BigEndian.Uint64(b[:]) >> 1)
 }
 

@@ -32,7 +32,7 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 	if err != nil {
 		return classify(err)
 	}
-	defer func() { _ = conn.Close() }()
+	defer conn.Close()
 	if err := conn.Exec(`BEGIN`); err != nil { // the end of the connection ends it
 		return classify(err)
 	}

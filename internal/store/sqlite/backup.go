@@ -38,7 +38,7 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(tempDir) }()
+	defer os.RemoveAll(tempDir)
 	source, copied := filepath.Join(dir, FileName), filepath.Join(tempDir, FileName)
 	if err := copySnapshot(ctx, source, copied); err != nil {
 		return fmt.Errorf("copy %s: %w", source, classify(err))
@@ -80,7 +80,7 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
+	defer conn.Close()
 	if err := requestChecksums(conn); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
+	defer lock.Close()
 	target := filepath.Join(dir, FileName)
 	// SQLite would apply a journal of another database to this one.
 	for _, suffix := range []string{"", "-wal", "-journal"} {
@@ -183,7 +183,7 @@ func copyFile(ctx context.Context, from, to string, progress Progress) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = source.Close() }()
+	defer source.Close()
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

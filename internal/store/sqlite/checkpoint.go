@@ -107,7 +107,7 @@ func (w *writer) restartWAL() {
 	release := w.pool.pause()
 	defer release()
 	_ = w.conn.BusyTimeout(0)
-	defer func() { _ = w.conn.BusyTimeout(busyTimeout) }()
+	defer w.conn.BusyTimeout(busyTimeout)
 	_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_RESTART)
 	if err == nil {
 		w.wal.grown(0)

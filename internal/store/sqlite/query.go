@@ -100,7 +100,7 @@ func (c *connection) query(sql string, read func(rows *sqlite3.Stmt) error, args
 	if err != nil {
 		return err
 	}
-	defer func() { _ = stmt.Reset() }()
+	defer stmt.Reset()
 	if err := bind(stmt, args); err != nil {
 		return err
 	}

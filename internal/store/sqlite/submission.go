@@ -183,7 +183,7 @@ func getSubmission(conn *connection, rowID int64, key store.Key) (sub forms.Subm
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	defer func() { _ = stmt.Reset() }()
+	defer stmt.Reset()
 	err = stmt.BindInt64(1, rowID)
 	switch {
 	case err == nil && stmt.Step():

@@ -30,7 +30,7 @@ func Verify(ctx context.Context, dir string, progress Progress) (report Report, 
 	file := filepath.Join(dir, FileName)
 	conn, err := openShared(ctx, file)
 	if err == nil {
-		defer func() { _ = conn.Close() }()
+		defer conn.Close()
 		report, err = checkContent(ctx, conn, progress)
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func openShared(ctx context.Context, file string) (*connection, error) {
 func checkFile(ctx context.Context, file, name string, progress Progress) (report Report, err error) {
 	conn, err := connect(ctx, fileURI(file, vfsName)+"&mode=ro&immutable=1")
 	if err == nil {
-		defer func() { _ = conn.Close() }()
+		defer conn.Close()
 		err = requireStore(conn)
 	}
 	if err == nil {
@@ -114,7 +114,7 @@ func checkPages(ctx context.Context, file string, progress Progress) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return err

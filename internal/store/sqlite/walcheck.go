@@ -55,7 +55,7 @@ func readWAL(path string) (found frames, err error) {
 	if err != nil {
 		return frames{}, err
 	}
-	defer func() { _ = log.Close() }()
+	defer log.Close()
 	header := make([]byte, walHeaderBytes)
 	switch _, err := io.ReadFull(log, header); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -144,7 +144,7 @@ func readIndex(path string) indexed {
 	if err != nil {
 		return indexed{}
 	}
-	defer func() { _ = f.Close() }()
+	defer f.Close()
 	header := make([]byte, 2*size)
 	if _, err := io.ReadFull(f, header); err != nil || !bytes.Equal(header[:size], header[size:]) {
 		return indexed{}
