@@ -20,12 +20,8 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// A command that has printed its error itself returns one of these: errFailed for
-// exit status 1, errMisconfigured for 2.
-var (
-	errFailed        = errors.New("failed")
-	errMisconfigured = errors.New("misconfigured")
-)
+// errFailed is the error of a command that has printed what is wrong.
+var errFailed = errors.New("failed")
 
 // Run runs the command line and returns the exit status: 0, 1 for a failure, 2
 // for a wrong call or configuration. systemd restarts the server after 1, not after 2.
@@ -38,6 +34,7 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 	}
 	err := advise(root.Run(ctx, args))
 	_, isUsage := errors.AsType[*usageError](err)
+	_, isConfig := errors.AsType[*configError](err)
 	switch {
 	case err == nil:
 		return 0
@@ -50,17 +47,14 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		}
 		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\nRun 'formulary %s' to see how it is called.\n", err, help)
 		return 2
-	case errors.Is(err, errMisconfigured):
-		return 2
-	case errors.Is(err, errFailed):
-		return 1
-	default:
-		complain(streams.Err, err)
-		return 1
+	case !errors.Is(err, errFailed):
+		_, _ = fmt.Fprintf(streams.Err, "formulary: %v\n", err)
 	}
+	if isConfig {
+		return 2
+	}
+	return 1
 }
-
-func complain(w io.Writer, err error) { _, _ = fmt.Fprintf(w, "formulary: %v\n", err) }
 
 // refuseArguments is the ArgValidator of commands that have flags only. Unlike Before, it is
 // called neither for shell completion nor for help.

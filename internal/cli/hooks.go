@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -79,13 +80,12 @@ func hooksFlag(to *string) cli.Flag {
 }
 
 // load reads the file of hooks. Without one there are none.
-func (f *hookFlags) load(cmd *cli.Command) (hooks []events.Hook, names []string, err error) {
+func (f *hookFlags) load() (hooks []events.Hook, names []string, err error) {
 	if f.file != "" {
 		hooks, err = events.LoadHooks(f.file)
 	}
 	if err != nil {
-		complain(cmd.Root().ErrWriter, err)
-		return nil, nil, errMisconfigured
+		return nil, nil, &configError{err}
 	}
 	for _, hook := range hooks {
 		names = append(names, hook.Name)
@@ -105,10 +105,8 @@ func requireHooks(names, known []string) error {
 
 // eventStore is what these commands need of a store.
 type eventStore interface {
-	EventCounts(ctx context.Context) ([]store.EventCount, error)
-	RetryEvents(ctx context.Context, hooks []string) (failed int64, err error)
-	DiscardEvents(ctx context.Context, hooks []string) (discarded int64, err error)
-	Close() error
+	store.Events
+	io.Closer
 }
 
 // withHooks opens the store, also beside a server, and calls do with the names of the hooks in the file,
@@ -116,7 +114,7 @@ type eventStore interface {
 func (f *hookFlags) withHooks(
 	ctx context.Context, cmd *cli.Command, do func(s eventStore, names []string, counts map[string]store.EventCount) error,
 ) error {
-	_, names, err := f.load(cmd)
+	_, names, err := f.load()
 	if err := cmp.Or(f.at.check(), err); err != nil {
 		return err
 	}
@@ -209,7 +207,7 @@ func (f *hookFlags) test(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 1 || f.file == "" {
 		return usagef("hooks test takes --hooks FILE and the name of a hook in it")
 	}
-	hooks, names, err := f.load(cmd)
+	hooks, names, err := f.load()
 	if err := cmp.Or(err, requireHooks(cmd.Args().Slice(), names)); err != nil {
 		return err
 	}
@@ -232,8 +230,7 @@ func (f *hookFlags) testMail(ctx context.Context, cmd *cli.Command) error {
 	f.mailer.Domains = domains
 	mailer, err := newMailer(f.mailer)
 	if err := cmp.Or(domainsErr, err); err != nil {
-		complain(cmd.Root().ErrWriter, err)
-		return errMisconfigured
+		return err
 	}
 	if err := mailer.Send(ctx, events.Mail{To: address}); err != nil {
 		return fmt.Errorf("mail: %w", err)

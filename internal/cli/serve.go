@@ -52,18 +52,12 @@ func serveCommand(streams Streams) *cli.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			if err := advise(serve(ctx, &c, log)); err != nil {
-				if c.logFormat == "json" {
-					log.Error("the server failed", "error", err)
-				} else {
-					complain(lines, err)
-				}
-				if _, ok := errors.AsType[*configError](err); ok {
-					return errMisconfigured
-				}
-				return errFailed
+			err = serve(ctx, &c, log)
+			if err != nil && c.logFormat == "json" {
+				log.Error("the server failed", "error", advise(err))
+				err = errors.Join(errFailed, err)
 			}
-			return nil
+			return err
 		},
 	}
 }
