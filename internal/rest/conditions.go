@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ func checkTag(r *http.Request, tag string) error {
 		switch {
 		case err != nil:
 			return err
-		case slices.Contains(tags, anyTag), slices.Contains(tags, entityTag{tag, false}):
+		case slices.Contains(tags, anyTag), slices.Contains(tags, tag):
 		default:
 			return errChanged
 		}
@@ -56,7 +57,7 @@ func checkTag(r *http.Request, tag string) error {
 	switch {
 	case err != nil:
 		return err
-	case !slices.ContainsFunc(tags, func(t entityTag) bool { return t == anyTag || t.opaque == tag }):
+	case !slices.ContainsFunc(tags, func(t string) bool { return t == anyTag || strings.TrimPrefix(t, "W/") == tag }):
 		return nil
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		return errNotModified
@@ -65,44 +66,25 @@ func checkTag(r *http.Request, tag string) error {
 	}
 }
 
-type entityTag struct {
-	opaque string // with its quotes
-	weak   bool
-}
+// anyTag is every tag.
+const anyTag = "*"
 
-// anyTag is "*". No tag between quotes holds a space.
-var anyTag = entityTag{opaque: " any "}
+// entityTag is a tag as RFC 9110, section 8.8.3, writes it. A list may have empty elements.
+const entityTag = `(W/)?"[^\x00-\x20"\x7f]*"`
+
+var (
+	oneTag  = regexp.MustCompile(entityTag)
+	tagList = regexp.MustCompile(`^[, \t]*` + entityTag + `([ \t]*,[, \t]*` + entityTag + `)*[, \t]*$`)
+)
 
 // parseTags reads the lines of a header, which count as one list.
-func parseTags(name string, lines []string) (tags []entityTag, err error) {
-	malformed := forms.InvalidRequest(name + ` must be "*", or entity tags in double quotes, separated by commas`)
+func parseTags(name string, lines []string) (tags []string, err error) {
 	text := strings.Trim(strings.Join(lines, ","), " \t")
-	if text == "*" {
-		return []entityTag{anyTag}, nil
+	switch {
+	case text == anyTag:
+		return []string{anyTag}, nil
+	case !tagList.MatchString(text):
+		return nil, forms.InvalidRequest(name + ` must be "*", or entity tags in double quotes, separated by commas`)
 	}
-	for text = strings.TrimLeft(text, ", \t"); text != ""; { // a list may have empty elements
-		tag, rest, ok := cutTag(text)
-		text = strings.TrimLeft(rest, " \t")
-		if !ok || text != "" && text[0] != ',' {
-			return nil, malformed
-		}
-		tags = append(tags, tag)
-		text = strings.TrimLeft(text, ", \t")
-	}
-	if len(tags) == 0 {
-		return nil, malformed
-	}
-	return tags, nil
-}
-
-// cutTag takes the first tag off a text: RFC 9110, section 8.8.3.
-func cutTag(text string) (tag entityTag, rest string, ok bool) {
-	text, tag.weak = strings.CutPrefix(text, "W/")
-	opaque, quoted := strings.CutPrefix(text, `"`)
-	opaque, rest, closed := strings.Cut(opaque, `"`)
-	if !quoted || !closed || strings.ContainsFunc(opaque, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return entityTag{}, "", false
-	}
-	tag.opaque = text[:len(opaque)+2]
-	return tag, rest, true
+	return oneTag.FindAllString(text, -1), nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -96,8 +95,7 @@ func checkAnswers(t *testing.T, model string, data []byte, answers []forms.Answe
 }
 
 // FuzzParseTags: no header makes the parser panic; a list that is accepted says
-// the same when it is written down again; and it is the list that a reader of
-// one byte after the other finds.
+// the same when it is written down again.
 func FuzzParseTags(f *testing.F) {
 	for _, s := range []string{"*", `"a"`, `W/"a", "b"`, ` , "",,`, `"a,b"`, `"a" "b"`, `"`, "", `*,"a"`, "\"\x80\"", `W/"*"`} {
 		f.Add(s, "")
@@ -110,21 +108,15 @@ func FuzzParseTags(f *testing.F) {
 			checkRefusal(t, err)
 			return
 		}
-		var again []string
 		for _, tag := range list {
-			if tag == anyTag {
-				again = append(again, "*")
-				continue
+			opaque := strings.TrimPrefix(tag, "W/")
+			inner, ok := strings.CutPrefix(strings.TrimSuffix(opaque, `"`), `"`)
+			if tag != anyTag && (!ok || len(inner) != len(opaque)-2 || strings.ContainsAny(inner, "\" \t\x7f")) {
+				t.Fatalf("%q: tag %q", lines, tag)
 			}
-			inner, ok := strings.CutPrefix(strings.TrimSuffix(tag.opaque, `"`), `"`)
-			if !ok || len(inner) != len(tag.opaque)-2 || strings.ContainsAny(inner, "\" \t\x7f") {
-				t.Fatalf("%q: tag %q", lines, tag.opaque)
-			}
-			again = append(again, map[bool]string{true: "W/"}[tag.weak]+tag.opaque)
 		}
-		reread, err := parseTags("If-Match", again)
-		if err != nil || !reflect.DeepEqual(reread, list) {
-			t.Fatalf("%q is %+v, written down as %q it is %+v, %v", lines, list, again, reread, err)
+		if reread, err := parseTags("If-Match", list); err != nil || !slices.Equal(reread, list) {
+			t.Fatalf("%q is %q, written down again it is %q, %v", lines, list, reread, err)
 		}
 	})
 }
