@@ -105,7 +105,7 @@ func checkNewPassword(password string) error {
 	return nil
 }
 
-// updateUsersFile replaces the file that a path, or a link, leads to. It locks the
+// updateUsersFile replaces the file that a path, or a link, leads to, and keeps its mode and owner. It locks the
 // folder, not the file: a lock on the old file would not protect the new one. A
 // missing file counts as empty, and is created unless change fails.
 func updateUsersFile(file string, change func(content []byte) ([]byte, error)) error {
@@ -131,33 +131,14 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(target, changed, reload.Stat(target).Info); err != nil {
-		return err
-	}
-	if err := durable.Sync(filepath.Dir(target)); err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	return nil
-}
-
-// replaceFile replaces target by content atomically, and keeps mode and owner of
-// the old file; old is nil if there was none.
-func replaceFile(target string, content []byte, old os.FileInfo) error {
-	temp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) // fails once it was renamed
-	if old != nil {
-		keepOwner(temp.Chown, old)
-		err = temp.Chmod(old.Mode().Perm())
-	}
-	_, writeErr := temp.Write(content)
-	// Synced before the rename, or a crash could leave an empty file.
-	if err := errors.Join(err, writeErr, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), target)
+	old := reload.Stat(target).Info
+	return durable.Write(target, changed, func(f *os.File) error {
+		if old == nil {
+			return nil
+		}
+		keepOwner(f.Chown, old)
+		return f.Chmod(old.Mode().Perm())
+	}, os.Rename)
 }
 
 // keepOwner restores owner and group as far as it is permitted: only root can

@@ -24,6 +24,27 @@ func Sync(path string) error {
 	return errors.Join(err, f.Close())
 }
 
+// Write creates a file that is complete, or missing after a crash. It writes a
+// temporary file beside path, with mode 0600 unless prepare changes it. publish gives
+// it its name: os.Rename replaces a file that is there, os.Link fails.
+func Write(path string, content []byte, prepare func(*os.File) error, publish func(temp, path string) error) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails once it was renamed
+	err = prepare(temp)
+	_, writeErr := temp.Write(content)
+	// Synced before it gets its name, or a crash could leave an empty file.
+	if err := errors.Join(err, writeErr, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	if err := publish(temp.Name(), path); err != nil {
+		return err
+	}
+	return Sync(filepath.Dir(path))
+}
+
 // MkdirAll is os.MkdirAll, and syncs the entries of the directories that it makes.
 func MkdirAll(path string, perm fs.FileMode) error {
 	return mkdirAll(path, perm, Sync)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/formulary/formulary/internal/durable"
@@ -76,8 +75,10 @@ func readAnonymousKey(path string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		key = make([]byte, anonymousKeySize)
 		rand.Read(key) // never fails
-		if err = writeNew(path, key); errors.Is(err, fs.ErrExist) {
-			key, err = os.ReadFile(path) // another server has created it meanwhile
+		// A link does not replace a file: servers that start at the same time must end up with one key.
+		err = durable.Write(path, key, func(*os.File) error { return nil }, os.Link)
+		if errors.Is(err, fs.ErrExist) {
+			key, err = os.ReadFile(path)
 		}
 	}
 	if err != nil {
@@ -88,23 +89,4 @@ func readAnonymousKey(path string) ([]byte, error) {
 			"restore it from a backup", path, len(key), anonymousKeySize)
 	}
 	return key, nil
-}
-
-// writeNew creates a file atomically: after a crash it is complete or missing.
-// It does not replace an existing file: servers that start at the same time must
-// end up with one key.
-func writeNew(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); err != nil { // a rename would replace the file
-		return err
-	}
-	return durable.Sync(filepath.Dir(path))
 }
