@@ -45,6 +45,8 @@ type (
 	WikiThrottledError = wiki.ThrottledError
 	// WikiUnavailableError says that the wiki did not answer as it should.
 	WikiUnavailableError = wiki.UnavailableError
+	// RefusedError comes with ErrBadCredentials, and says what the user can do about it.
+	RefusedError = wiki.AdviceError
 )
 
 // UsersFileError says that the users file cannot be read.
@@ -63,11 +65,8 @@ type Identity struct {
 	hash   string      // of the password that was verified
 	wiki   wiki.Caller // zero unless the caller is a user of a live wiki
 
-	byCookies bool // known by the wiki's cookies
+	ByWikiCookies bool // the caller is signed in with the wiki, and not here
 }
-
-// ByWikiCookies reports whether the caller is signed in with the wiki, and not here.
-func (id Identity) ByWikiCookies() bool { return id.byCookies }
 
 // WithAddress returns the identity of a request that comes from an address.
 func (id Identity) WithAddress(addr string) Identity {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -21,12 +22,6 @@ const maxLogins = 16
 // refusedFor is how long a credential that the wiki has refused is not sent to it
 // again.
 const refusedFor = 15 * time.Second
-
-// RefusedError is ErrBadCredentials with what the user can do about it.
-type RefusedError struct{ Detail string }
-
-func (e *RefusedError) Error() string { return e.Detail }
-func (e *RefusedError) Unwrap() error { return ErrBadCredentials }
 
 // WikiOptions configure a Wiki.
 type WikiOptions struct {
@@ -218,7 +213,6 @@ func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string)
 		return nil, w.throttled(b)
 	}
 	s, err := w.Wiki.Login(ctx, c, addr)
-	var advice *wiki.AdviceError
 	var throttled *wiki.ThrottledError
 	switch {
 	case errors.As(err, &throttled):
@@ -226,11 +220,8 @@ func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string)
 		w.blocked.Set(key, b)
 		return nil, w.throttled(b)
 	case errors.Is(err, wiki.ErrRefused):
-		refusal := ErrBadCredentials
-		if errors.As(err, &advice) {
-			refusal = &RefusedError{advice.Detail}
-		}
-		_, _ = w.refused.Set(m, refusal)
+		refusal := fmt.Errorf("%w: %w", ErrBadCredentials, err)
+		w.refused.Set(m, refusal)
 		return nil, refusal
 	case err != nil:
 		return nil, err
@@ -312,7 +303,7 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 		return Identity{}, ErrNobody
 	}
 	who := identity(session, r.RemoteAddr)
-	who.byCookies = true
+	who.ByWikiCookies = true
 	return who, nil
 }
 

@@ -28,7 +28,8 @@ const (
 	stuckAfter = 5 * time.Second
 )
 
-// Watcher looks at files, and loads them when they have changed.
+// Watcher looks at files, and loads them when they have changed. A nil Watcher has
+// nothing to look at.
 type Watcher struct {
 	// Look returns the current state of the files.
 	Look func() State
@@ -55,7 +56,7 @@ func New(name string, log *slog.Logger, look func() State, load func(state State
 
 // Run looks at the files until ctx ends. It does not wait for a look that is stuck.
 func (w *Watcher) Run(ctx context.Context) {
-	for {
+	for w != nil {
 		start, least := time.Now(), idlePause
 		w.inTurn(ctx, func() {
 			if w.look(); w.seen != nil {
@@ -75,7 +76,9 @@ func (w *Watcher) Run(ctx context.Context) {
 // Reload loads all files now, whether or not they seem to have changed. It returns
 // when that is done, or when ctx ends.
 func (w *Watcher) Reload(ctx context.Context) {
-	w.inTurn(ctx, func() { w.load(w.Look(), true) })
+	if w != nil {
+		w.inTurn(ctx, func() { w.load(w.Look(), true) })
+	}
 }
 
 // Ready returns an error while a look is stuck, so that changes are not noticed.

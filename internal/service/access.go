@@ -242,14 +242,12 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 
 // sameEntries reports whether merged entries are those that were stored, in any order.
 func sameEntries(merged, stored []forms.Entry) bool {
-	if len(merged) != len(stored) || slices.Equal(merged, stored) {
-		return len(merged) == len(stored)
-	}
 	byID := make(map[int64]forms.Entry, len(stored))
 	for _, e := range stored {
 		byID[e.ID] = e
 	}
-	return !slices.ContainsFunc(merged, func(e forms.Entry) bool { return byID[e.ID] != e })
+	changed := func(e forms.Entry) bool { return byID[e.ID] != e }
+	return len(merged) == len(stored) && !slices.ContainsFunc(merged, changed)
 }
 
 // checkSize refuses entries beyond the limit of a submission, so that merges

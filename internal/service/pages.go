@@ -16,10 +16,7 @@ import (
 
 // PageList is the list of the pages with forms that a caller may view: by title,
 // upper and lower case alike, then by id.
-type PageList []PageInfo
-
-// PageInfo is one page of a list, and what the caller may do with it.
-type PageInfo = pages.View
+type PageList []pages.View
 
 // Pages lists the pages with forms that the caller may view.
 func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error) {

@@ -92,14 +92,12 @@ func (id secretID) open(sealed []byte) (credential, error) {
 // credential is what a user signed in with.
 type credential struct{ user, password string }
 
-func (c credential) tooLong() bool { return len(c.user) > maxUser || len(c.password) > maxPassword }
-
 // encode writes each part after its length, and pads the whole with zeros.
 func (c credential) encode() []byte {
 	size := 2 + len(c.user) + 2 + len(c.password)
 	text := make([]byte, 0, (size+padding-1)/padding*padding)
 	for _, part := range [...]string{c.user, c.password} {
-		text = binary.BigEndian.AppendUint16(text, uint16(len(part))) //nolint:gosec // see tooLong
+		text = binary.BigEndian.AppendUint16(text, uint16(len(part))) //nolint:gosec // SignIn bounds it
 		text = append(text, part...)
 	}
 	return text[:cap(text)]

@@ -86,8 +86,7 @@ func New(o Options) (*Sessions, error) {
 // A browser that is signed in already should be signed out first: SignIn does
 // not end its session.
 func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id string, who auth.Identity, err error) {
-	c := credential{user, password}
-	if c.tooLong() {
+	if len(user) > maxUser || len(password) > maxPassword {
 		return "", auth.Identity{}, auth.ErrBadCredentials
 	}
 	who, err = s.opts.Users.Authenticate(ctx, user, password, addr)
@@ -97,7 +96,7 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 	var secret secretID
 	rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
 	err = s.opts.Store.CreateSession(ctx, store.Session{
-		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.opts.Now().Add(Lifetime), Sealed: secret.seal(c),
+		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.opts.Now().Add(Lifetime), Sealed: secret.seal(credential{user, password}),
 	})
 	if err != nil {
 		return "", auth.Identity{}, err

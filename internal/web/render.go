@@ -89,7 +89,7 @@ func (c *call) about(access *service.Access) *about {
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
 	l := Layout{Title: title, Call: c}
-	if c.Site.Sessions != nil && !c.Who.ByWikiCookies() {
+	if c.Site.Sessions != nil && !c.Who.ByWikiCookies {
 		l.Logout = c.path("/logout")
 	}
 	if c.Framed && request.IsClean(c.Request) { // "/embed//host" without its prefix would be an address of another site

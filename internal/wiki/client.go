@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -36,23 +35,24 @@ const (
 
 // client sends requests to one wiki, within the bounds.
 type client struct {
-	base      *url.URL
-	agent     string
-	caFile    string
-	log       *slog.Logger
-	watcher   *reload.Watcher
-	transport atomic.Pointer[http.Transport]
-	slots     *semaphore.Weighted
-	strangers *semaphore.Weighted // of the slots
+	*reload.Watcher // of the authorities; nil for the system's
+	base            *url.URL
+	agent           string
+	caFile          string
+	transport       atomic.Pointer[http.Transport]
+	slots           *semaphore.Weighted
+	strangers       *semaphore.Weighted // of the slots
 }
 
 func newClient(base *url.URL, opts Options) (*client, error) {
 	c := &client{
-		base: base, agent: opts.Agent, caFile: opts.CAFile, log: opts.Logger,
+		base: base, agent: opts.Agent, caFile: opts.CAFile,
 		slots: semaphore.NewWeighted(maxCalls), strangers: semaphore.NewWeighted(maxStrangers),
 	}
-	look := func() reload.State { return reload.Stats(c.caFile) }
-	c.watcher = reload.New("authorities of the wiki's certificate", opts.Logger, look, c.loadCA)
+	if c.caFile != "" {
+		look := func() reload.State { return reload.Stats(c.caFile) }
+		c.Watcher = reload.New("authorities of the wiki's certificate", opts.Logger, look, c.loadCA)
+	}
 	return c, c.loadCA(nil, true)
 }
 
@@ -77,20 +77,6 @@ func (c *client) loadCA(reload.State, bool) error {
 		old.CloseIdleConnections()
 	}
 	return nil
-}
-
-// Run implements Wiki.
-func (c *client) Run(ctx context.Context) {
-	if c.caFile != "" {
-		c.watcher.Run(ctx)
-	}
-}
-
-// Reload implements Wiki.
-func (c *client) Reload(ctx context.Context) {
-	if c.caFile != "" {
-		c.watcher.Reload(ctx)
-	}
 }
 
 // call is one request to the wiki.

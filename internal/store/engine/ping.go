@@ -11,12 +11,9 @@ import (
 
 // Pinger implements Ping of store.Store.
 type Pinger struct {
-	ping  func(context.Context) error
+	Check func(context.Context) error // asks the database
 	calls singleflight.Group
 }
-
-// NewPinger returns a Pinger that calls ping.
-func NewPinger(ping func(context.Context) error) *Pinger { return &Pinger{ping: ping} }
 
 // Ping implements store.Store. It returns when ctx ends. Concurrent callers
 // share one call, so that calls don't pile up behind an engine that is stuck.
@@ -26,7 +23,7 @@ func (p *Pinger) Ping(ctx context.Context) error {
 	}
 	//nolint:contextcheck // it is shared, so it must outlive the first caller
 	done := p.calls.DoChan("", func() (any, error) {
-		return nil, p.ping(context.Background())
+		return nil, p.Check(context.Background())
 	})
 	select {
 	case result := <-done:

@@ -117,7 +117,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
 	s.Common = engine.Common{Database: database{s}, SQLLatest: sqlLatest}
 	s.writer = startWriter(s, workers)
-	s.Pinger = engine.NewPinger(func(ctx context.Context) error { return s.do(ctx, ping) })
+	s.Pinger = &engine.Pinger{Check: func(ctx context.Context) error { return s.do(ctx, ping) }}
 	s.Files = engine.NewFiles(database{s}, options.Log)
 	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	s.close = sync.OnceFunc(func() {

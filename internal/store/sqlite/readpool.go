@@ -97,7 +97,7 @@ func (p *readPool) use(ctx context.Context, fn func(*connection) error) error {
 	}
 	defer func() { p.slots <- c }()
 	if c == nil {
-		if c, err = p.open(ctx); err != nil {
+		if c, err = p.connect(ctx); err != nil {
 			return classify(err)
 		}
 	}
@@ -133,19 +133,11 @@ func (p *readPool) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keepWAL(conn); err != nil { // only the writer may checkpoint
-		return nil, errors.Join(err, conn.Close())
+	err = keepWAL(conn) // only the writer may checkpoint
+	if err == nil {
+		err = conn.Exec(`PRAGMA query_only = ON; PRAGMA cache_size = -8192`)
 	}
-	return conn, nil
-}
-
-// open opens the connection of a slot.
-func (p *readPool) open(ctx context.Context) (*connection, error) {
-	conn, err := p.connect(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := conn.Exec(`PRAGMA query_only = ON; PRAGMA cache_size = -8192`); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
