@@ -127,7 +127,8 @@ func (c *call) newResultsPage(access *service.Access, v *resultsView) *resultsPa
 		title = "My submissions"
 	}
 	page := &resultsPage{
-		Layout: c.formLayout(title, access), Deleted: v.deleted, Filter: newFilterForm(access.Form, v), Params: hiddenValues(v.base("q")),
+		Layout: c.formLayout(title, access), Deleted: v.deleted, Filter: newFilterForm(access.Form, v),
+		Params: hiddenValues(v.base("q")),
 	}
 	page.About.Back = "" // this is it
 	page.Wide, page.Script = true, "results.js"
