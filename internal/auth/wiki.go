@@ -221,7 +221,7 @@ func (w *Wiki) login(ctx context.Context, c wiki.Credential, m mac, addr string)
 		return nil, w.throttled(b)
 	case errors.Is(err, wiki.ErrRefused):
 		refusal := fmt.Errorf("%w: %w", ErrBadCredentials, err)
-		w.refused.Set(m, refusal)
+		_, _ = w.refused.Set(m, refusal)
 		return nil, refusal
 	case err != nil:
 		return nil, err

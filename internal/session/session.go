@@ -96,7 +96,8 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 	var secret secretID
 	rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
 	err = s.opts.Store.CreateSession(ctx, store.Session{
-		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.opts.Now().Add(Lifetime), Sealed: secret.seal(credential{user, password}),
+		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.opts.Now().Add(Lifetime),
+		Sealed: secret.seal(credential{user, password}),
 	})
 	if err != nil {
 		return "", auth.Identity{}, err

@@ -113,8 +113,13 @@ func (c *call) readExpiredForm() (url.Values, error) {
 	return typed, err
 }
 
-// readForm reads a form. tooLarge is the answer to a body of more than limit bytes.
+// readForm reads a form. tooLarge is the answer to a body of more than limit bytes, before
+// it is read if its length is known: a client that sends slowly need not send it all.
 func (c *call) readForm(limit int64, tooLarge error) (url.Values, error) {
+	if c.ContentLength > limit {
+		c.CloseUnread(c.w)
+		return nil, tooLarge
+	}
 	values, err := request.ReadForm(c.Header, http.MaxBytesReader(c.w, c.Body, limit))
 	if err == nil {
 		return values, nil
