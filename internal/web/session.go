@@ -125,8 +125,8 @@ func localPath(next string, f frame) string {
 
 // redirect has the browser go on with a GET. The path is one of this server.
 func (c *call) redirect(path string) error {
-	request.SetNoStore(c.w.Header())                         // it may set a cookie, and says who may see what
-	http.Redirect(c.w, c.Request, path, http.StatusSeeOther) //nolint:gosec // the path is one of this server
+	request.SetNoStore(c.w.Header()) // it may set a cookie, and says who may see what
+	http.Redirect(c.w, c.Request, path, http.StatusSeeOther)
 	return nil
 }
 

@@ -1,5 +1,5 @@
-// Command gotest runs all tests of the module, one package more at a time than there
-// are cores: many tests wait for something. It prints one line per package; of tests that failed it prints what
+// Command gotest runs all tests of the module, as many packages at a time as there
+// are cores. It prints one line per package; of tests that failed it prints what
 // they said, and nothing of the others. In the end it lists the tests that failed
 // and those that were left out. With the variable CI set, leaving out is failing:
 // what is not run is not tested.
@@ -88,7 +88,7 @@ func run(timeout time.Duration, beside string) error {
 		c.race = c.race && canRace
 		jobs = append(jobs, func() error { return c.run(timeout, env, r) })
 	}
-	err = atOnce(runtime.NumCPU()+1, jobs)
+	err = atOnce(runtime.NumCPU(), jobs)
 	if r.finish() && os.Getenv("CI") != "" {
 		err = errors.Join(err, errors.New("tests were left out"))
 	}
