@@ -80,7 +80,7 @@ func TestMissingToolsAreTold(t *testing.T) {
 		}
 		cmd.Env = []string{"PATH=" + bin}
 		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "missing here: gcc libc6-dev curl git chromium nodejs npm php-cli") ||
+		if err == nil || !strings.Contains(string(out), "missing here: gcc libc6-dev curl git chromium chromium-headless-shell nodejs npm php-cli") ||
 			strings.Contains(string(out), " libreoffice-calc-nogui ") != release || strings.Contains(string(out), " etcd-server ") != release ||
 			!strings.HasSuffix(string(out), advice) || strings.Contains(string(out), "called") {
 			t.Errorf("%v: %s", err, out)
@@ -104,7 +104,7 @@ func TestNodeModules(t *testing.T) {
 		"id":  "echo 0",
 		"npm": `echo "npm $*"; mkdir -p node_modules; : >node_modules/.package-lock.json`,
 	}
-	for _, name := range []string{"gcc", "curl", "git", "chromium", "node", "php", "mediawiki", "initdb", "unshare", "apt-get"} {
+	for _, name := range []string{"gcc", "curl", "git", "chromium", "chromium-headless-shell", "node", "php", "mediawiki", "initdb", "unshare", "apt-get"} {
 		stubs[name] = "exit 0"
 	}
 	for name, line := range stubs {

@@ -64,6 +64,7 @@ func newSiteOf(t *testing.T, dir string, options browsertest.Options, args ...st
 	testkit.WriteFile(t, file, users.String())
 	pages := filepath.Join(t.TempDir(), "pages")
 	testkit.Must(t, os.CopyFS(pages, os.DirFS(dir)))
+	options.Shell = true
 	s := &site{pages: pages, data: t.TempDir(), args: append([]string{"--pages", pages, "--users", file}, args...), options: options}
 	s.url, s.kill = startIn(t, s.data, s.args...)
 	return s

@@ -23,7 +23,8 @@ import (
 //	func TestMain(m *testing.M) { os.Exit(browsertest.Run(m)) }
 func Run(m *testing.M) int {
 	code := m.Run()
-	shared.stop()
+	shell.stop()
+	full.stop()
 	return max(code, report(&documents, os.Stderr))
 }
 
@@ -39,8 +40,8 @@ func report(list *sources, out io.Writer) int {
 	return min(len(problems), 1)
 }
 
-// shared is the browser of this test binary.
-var shared browser
+// The browsers of this test binary.
+var shell, full = &browser{program: "chromium-headless-shell"}, &browser{program: "chromium"}
 
 // errMissing means that something is not installed.
 var errMissing = errors.New("tests in a browser are left out")
@@ -48,10 +49,11 @@ var errMissing = errors.New("tests in a browser are left out")
 // browser is a chromium process. The first test starts it. Each page belongs to
 // an incognito context of its own, so tests share no cookies, cache or storage.
 type browser struct {
-	once   sync.Once
-	err    error
-	ctx    context.Context
-	cancel context.CancelFunc
+	program string // and the name of its Debian package
+	once    sync.Once
+	err     error
+	ctx     context.Context
+	cancel  context.CancelFunc
 }
 
 func (b *browser) start() (context.Context, error) {
@@ -60,9 +62,9 @@ func (b *browser) start() (context.Context, error) {
 }
 
 func (b *browser) launch() error {
-	path, err := exec.LookPath("chromium")
+	path, err := exec.LookPath(b.program)
 	if err != nil {
-		return fmt.Errorf("%w: there is no chromium: run 'make test-deps', or install it (Debian: apt-get install chromium)", errMissing)
+		return fmt.Errorf("%w: there is no %s: run 'make test-deps', or install it (Debian: apt-get install %[2]s)", errMissing, b.program)
 	}
 	if _, err := axeSource(); err != nil {
 		return fmt.Errorf("%w: there is no axe-core: run 'make test-deps', or 'npm ci' in internal/browsertest", errMissing)
@@ -85,7 +87,7 @@ func (b *browser) launch() error {
 	b.ctx, b.cancel = ctx, func() { cancel(); stop() }
 	if err := chromedp.Do(ctx); err != nil { // starts the process
 		b.cancel()
-		return fmt.Errorf("start chromium: %w", err)
+		return fmt.Errorf("start %s: %w", b.program, err)
 	}
 	return nil
 }

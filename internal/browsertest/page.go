@@ -31,6 +31,9 @@ type Options struct {
 	Dark          bool    // prefers-color-scheme: dark
 	NoScript      bool    // JavaScript is off
 	Print         bool    // the media type is print
+	// Shell runs the page in the headless shell. That takes half of the time, but it does not
+	// restore forms that a person goes back to, and tests of embedded forms hang in it.
+	Shell bool
 	// ConsoleErrors says that this test expects errors on the console, or
 	// violations of the Content-Security-Policy. It reads them by
 	// Page.ConsoleErrors. Without it they fail the test.
@@ -62,7 +65,11 @@ type tab struct {
 // an address. The end of the test closes it.
 func Open(t testing.TB, address string, options Options) *Page {
 	t.Helper()
-	ctx, err := shared.start()
+	program := full
+	if options.Shell {
+		program = shell
+	}
+	ctx, err := program.start()
 	if errors.Is(err, errMissing) {
 		testkit.Missing(t, err)
 	}
