@@ -10,7 +10,8 @@ import (
 
 // describeMachine lists what the figures depend on besides the code.
 func describeMachine(ctx context.Context, dir string) string {
-	return fmt.Sprintf("- %s\n- %s, %d cores\n- %s\n- data on %s\n", output(ctx, "go", "env", "GOVERSION"),
+	return fmt.Sprintf("- commit %s\n- %s\n- %s, %d cores\n- %s\n- data on %s\n",
+		output(ctx, "git", "describe", "--always", "--dirty"), output(ctx, "go", "env", "GOVERSION"),
 		output(ctx, "sed", "-n", "0,/^model name.*: /s///p", "/proc/cpuinfo"), runtime.NumCPU(),
 		output(ctx, "uname", "-srm"), filesystemOf(ctx, dir))
 }

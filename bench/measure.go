@@ -32,10 +32,10 @@ var measurements = []struct {
 }{
 	{"sqlite-create-64", func(b *bench, ctx context.Context) error {
 		return b.creates(ctx, sqlite, manyConns, lane{side: b.bare("bare POST", sqlite), atLeast: 0.4},
-			lane{side: b.pocketBase("PocketBase"), atLeast: 7}, lane{side: b.pocketBase("durable PocketBase", "--durable"), atLeast: 10})
+			lane{side: b.pocketBase("PocketBase"), atLeast: 7.5}, lane{side: b.pocketBase("durable PocketBase", "--durable"), atLeast: 10})
 	}},
 	{"sqlite-create-1", func(b *bench, ctx context.Context) error {
-		return b.creates(ctx, sqlite, 1, lane{side: b.pocketBase("PocketBase"), atLeast: 2}, lane{side: b.pocketBase("durable PocketBase", "--durable"), atLeast: 3})
+		return b.creates(ctx, sqlite, 1, lane{side: b.pocketBase("PocketBase"), atLeast: 2.5}, lane{side: b.pocketBase("durable PocketBase", "--durable"), atLeast: 3.5})
 	}},
 	{"postgres-create-64", func(b *bench, ctx context.Context) error {
 		return b.creates(ctx, postgres, manyConns, lane{side: b.bare("raw pgx", postgres), atLeast: 1.2})
@@ -44,7 +44,7 @@ var measurements = []struct {
 		return b.creates(ctx, postgres, 1, lane{side: b.bare("raw pgx", postgres), atLeast: 0.4})
 	}},
 	{"sqlite-read-64", func(b *bench, ctx context.Context) error {
-		return b.reads(ctx, sqlite, lane{side: b.bare("bare GET", sqlite), atLeast: 0.5}, lane{side: b.pocketBase("PocketBase"), atLeast: 6})
+		return b.reads(ctx, sqlite, lane{side: b.bare("bare GET", sqlite), atLeast: 0.55}, lane{side: b.pocketBase("PocketBase"), atLeast: 7})
 	}},
 	{"postgres-read-64", func(b *bench, ctx context.Context) error { return b.reads(ctx, postgres) }},
 	{"sqlite-list", func(b *bench, ctx context.Context) error {
