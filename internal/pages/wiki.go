@@ -291,6 +291,9 @@ func (w *Wiki) update(ctx context.Context, c wiki.Caller, page wiki.Page, asked 
 	own := false
 	flight := w.texts.DoChan(strconv.FormatInt(page.ID, 36), func() (any, error) {
 		own = true
+		if now, ok := w.pages.GetIfPresent(page.ID); ok && now.version == page.Version && now.Title == page.Title {
+			return now, nil // since another flight that has just ended
+		}
 		return w.readText(ctx, c, page, old, asked)
 	})
 	var patience <-chan time.Time
