@@ -73,7 +73,7 @@ func PasswordsOff(w http.ResponseWriter, r *http.Request, next http.Handler) {
 
 // Loop redirects to itself.
 func Loop(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-	http.Redirect(w, r, r.URL.RequestURI(), http.StatusFound) //nolint:gosec // to the same host
+	http.Redirect(w, r, r.URL.RequestURI(), http.StatusFound) // to the same host
 }
 
 // Redirect redirects to a page for signing in.
