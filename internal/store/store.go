@@ -90,13 +90,18 @@ type Store interface {
 	// Errors: merge's, ErrNotFound, ErrNoFile, ErrFull, ErrUnavailable.
 	Update(ctx context.Context, key Key, merge Merge) (forms.Submission, error)
 
-	// Delete removes a submission for good, with its files. check, when not
+	// Delete removes a submission for good, with its files and its history. check, when not
 	// nil, is called with the submission as it is when it goes; an error of
 	// check is returned as it is and nothing is deleted. check must be quick
 	// and must not call the store, and may be called more than once. The events
 	// are stored with the delete.
 	// Errors: check's, ErrNotFound, ErrFull, ErrUnavailable.
 	Delete(ctx context.Context, key Key, check func(forms.Submission) error, events ...Event) error
+
+	// History returns the steps of a submission, the oldest first; none of one that does
+	// not exist. Of the newest, MaxSteps and MaxHistoryBytes are kept, and always the last.
+	// Errors: ErrUnavailable.
+	History(ctx context.Context, submissionID int64) ([]Step, error)
 
 	// Scan calls visit for every submission that the query selects, in the
 	// query's order, until visit returns an error, which Scan returns as it is.
@@ -158,6 +163,12 @@ const MaxLatest = 200
 // MaxLimit is the highest Limit of New. It bounds how many rows are counted.
 const MaxLimit = 10_000
 
+// Bounds of a history. The statements of engines have these numbers, too.
+const (
+	MaxSteps        = 1000
+	MaxHistoryBytes = 1 << 20 // of values, as JSON
+)
+
 // MaxIDs is how many IDs a Query may have.
 const MaxIDs = 1000
 
@@ -198,6 +209,19 @@ type Change struct {
 	Changed time.Time          // zero leaves Changed and Changer as they are
 	Changer string
 	Events  []Event // stored with the change
+
+	// Step is added to the history, unless it is nil. One without values replaces all
+	// earlier steps if any of those has values; otherwise it is not stored.
+	Step *Step
+}
+
+// Step is one change in the history of a submission.
+type Step struct {
+	At       time.Time // to the millisecond
+	Username string    // "" on an anonymous form
+	// Before are the values of the changed fields before the change, by field id; nil if
+	// they were removed.
+	Before map[string]string
 }
 
 // Merge makes the change of an update from the submission as it is.

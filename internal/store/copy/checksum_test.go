@@ -33,6 +33,8 @@ func changeEach(v reflect.Value, path string, changed func(path string)) {
 			changeEach(v.Index(0), path+"[0]", changed)
 		}
 		v.Set(v.Slice(0, v.Len()-1))
+	case v.Kind() == reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
 	default: // a function
 		return
 	}
@@ -50,6 +52,7 @@ func TestChecksumCoversAll(t *testing.T) {
 			Files: []forms.StoredFile{{ID: 1, FieldID: "f", Name: "a", Size: 3, SHA256: "aa", Type: "text/plain"}, {ID: 2, FieldID: "f", Name: "b"}},
 		},
 		SubmitterKey: "user:amy", Key: "key", Body: "body",
+		History: []store.Step{{At: at, Username: "bob", Before: map[string]string{"f": "x"}}, {At: at}},
 	}
 	e := store.Event{
 		Queue: store.Queue{Hook: "crm", Recipient: "a", PageID: 1, FormID: "form"}, ID: 1, Submission: 2, Type: "type",

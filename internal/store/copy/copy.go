@@ -36,7 +36,7 @@ var (
 )
 
 // Copy copies everything from one store to another: submissions with their
-// ids and files, the events, the ids that must not be given again, and the settings. It
+// ids, files and history, the events, the ids that must not be given again, and the settings. It
 // returns the number of submissions. What is copied is one snapshot; in the end
 // the target is read and compared with it.
 //
@@ -120,6 +120,11 @@ func (c *copier) run(ctx context.Context, from store.Engine) error {
 		}
 		c.batch = append(c.batch, r)
 		c.bytes += len(r.Entries)
+		for _, step := range r.History {
+			for id, value := range step.Before {
+				c.bytes += len(id) + len(value)
+			}
+		}
 		if len(c.batch) == batchRows || c.bytes >= batchBytes || c.staged >= batchFileBytes {
 			return c.load(ctx)
 		}
@@ -244,9 +249,9 @@ func (c *checksum) add(r store.Record) {
 	for i := range files {
 		files[i].ID = 0
 	}
-	_, _ = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q %d %q\n",
+	_, _ = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q %d %q %#v\n",
 		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries,
-		forms.EncodeFiles(files), r.Changed.UnixMilli(), r.Changer) // a hash takes everything
+		forms.EncodeFiles(files), r.Changed.UnixMilli(), r.Changer, r.History) // a hash takes everything
 }
 
 // addEvent hashes an event without its id: a copy has another one.

@@ -24,15 +24,14 @@ func NewRecord(id int64, n *store.New) (store.Record, error) {
 	}}, nil
 }
 
-// Merge returns a submission as it is stored after an update, and the events of that. A panic of merge is an
+// Merge returns a submission as it is stored after an update, and what merge has returned. A panic of merge is an
 // error: the caller may hold a connection and a transaction.
 func Merge(before forms.Submission, merge store.Merge) (
-	after forms.Submission, events []store.Event, err error,
+	after forms.Submission, change store.Change, err error,
 ) {
 	after = before
-	err = Protect(func() error {
-		change, err := merge(before)
-		if err != nil {
+	err = Protect(func() (err error) {
+		if change, err = merge(before); err != nil {
 			return err
 		}
 		entries, err := forms.NumberEntries(before.ID, change.Entries)
@@ -44,10 +43,13 @@ func Merge(before forms.Submission, merge store.Merge) (
 		if !change.Changed.IsZero() {
 			after.Changed, after.Changer = change.Changed.Truncate(time.Millisecond).UTC(), change.Changer
 		}
-		events = change.Events
+		// A dump reads the history of changed submissions only.
+		if change.Step != nil && change.Step.Before != nil && !after.IsChanged() {
+			after.Changed = after.Created.Add(time.Millisecond)
+		}
 		return nil
 	})
-	return after, events, err
+	return after, change, err
 }
 
 // Wrap adds to an error what was being done. It returns nil if there is none.

@@ -59,7 +59,7 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 // fetch returns the next rows of a dump.
 func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
 	rows, _ := tx.Query(ctx, fmt.Sprintf(`FETCH %d FROM dump`, fetchRows)) // the rows have its error
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
+	records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
 		var r store.Record
 		err := readSubmission(row, &r.Submission, &r.PageID, &r.FormID, &r.ID, &r.SubmitterKey, &r.Key, &r.Body)
 		r.Open = func(f forms.StoredFile) io.ReadCloser {
@@ -67,6 +67,12 @@ func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
 		}
 		return r, err
 	})
+	for i := range records {
+		if r := &records[i]; err == nil && r.IsChanged() {
+			r.History, err = engine.ReadHistory(ctx, querier{tx.Conn()}, r.ID)
+		}
+	}
+	return records, err
 }
 
 // Load implements store.Archive. It advances the sequence first: if the insert
@@ -94,7 +100,13 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 		if _, err := tx.Exec(ctx, sqlInsert, columns...); err != nil {
 			return duplicateError(err)
 		}
-		return claimFiles(ctx, tx.Conn(), files)
+		history := &pgx.Batch{}
+		for i := range records {
+			for _, s := range engine.LoadHistory(&records[i]) {
+				history.Queue(s.SQL, s.Args...)
+			}
+		}
+		return cmp.Or(claimFiles(ctx, tx.Conn(), files), tx.SendBatch(ctx, history).Close())
 	})
 	return engine.Wrap(err, "load submissions")
 }
@@ -119,7 +131,7 @@ func duplicateError(err error) error {
 // Clear implements store.Archive.
 func (s *Store) Clear(ctx context.Context) error {
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `TRUNCATE submissions, file_chunks, staged_files, events, event_queues`)
+		_, err := tx.Exec(ctx, `TRUNCATE submissions, history, file_chunks, staged_files, events, event_queues`)
 		return err
 	})
 	return engine.Wrap(err, "remove all submissions")

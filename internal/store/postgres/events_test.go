@@ -79,6 +79,7 @@ func TestEventsWithoutQueue(t *testing.T) {
 	s.Close()
 	exec(t, url, `DELETE FROM event_queues`)
 	exec(t, url, `DROP INDEX event_queues_due`)
+	exec(t, url, `DROP TABLE history`)
 	exec(t, url, `UPDATE formulary_schema SET version_id = 3`)
 	s = openStore(t, url)
 	lease, messages := leaseAll(t, s)

@@ -58,9 +58,9 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 	openStore(t, url).Close()
 	exec(t, url, `UPDATE formulary_schema SET version_id = 99`)
 	for _, mustExist := range []bool{false, true} {
-		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 5")
+		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 6")
 	}
-	exec(t, url, `UPDATE formulary_schema SET version_id = 5`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 6`)
 	openStore(t, url)
 }
 
@@ -68,7 +68,7 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 func makeOlder(t *testing.T, url string) {
 	t.Helper()
 	exec(t, url, `ALTER TABLE submissions DROP COLUMN changed, DROP COLUMN changer`)
-	exec(t, url, `DROP TABLE events, event_queues`)
+	exec(t, url, `DROP TABLE events, event_queues, history`)
 	exec(t, url, `UPDATE formulary_schema SET version_id = 1`)
 }
 
@@ -128,7 +128,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		}
 		s.Close()
 	}
-	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "5")
+	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "6")
 }
 
 func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {

@@ -67,6 +67,8 @@ func testPlans(t *testing.T, form string) {
 		FROM generate_series(1, 20000) AS i`)
 	exec(t, url, `INSERT INTO event_queues SELECT 'hook' || i % 3, '', i, 'form', CASE WHEN i % 100 = 0 THEN 0 ELSE 1e15 END, false, 1, 'error'
 		FROM generate_series(1, 20000) AS i`)
+	exec(t, url, `INSERT INTO history (submission, at, username, previous) SELECT i % 5000, i, 'amy', repeat('x', 300)
+		FROM generate_series(1, 20000) AS i`)
 	exec(t, url, `ANALYZE`)
 	const byID = "Index Cond: ((page_id = $1) AND (form_id = $2) AND (id = wanted.wanted_id))"
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
@@ -117,6 +119,8 @@ func testPlans(t *testing.T, form string) {
 		for sql, uses := range map[string]string{
 			engine.SQLTrimSessions: "sessions_by_owner", engine.SQLDeleteExpired: "sessions_by_expiry",
 			engine.SQLDelivered: "events_waiting", engine.SQLRemoveDelivered: "events_waiting", engine.SQLGiveUp: "events_waiting", engine.SQLRemoveFailed: "events_failed",
+			engine.SQLHistory: "history_pkey", engine.SQLDeleteHistory: "history_pkey", engine.SQLTrimHistory: "history_pkey",
+			engine.SQLMarkRemoved: "history_pkey", engine.SQLRemoveSteps: "history_pkey",
 			listSQL(store.Query{IDs: []int64{1}}):                 byID,
 			listSQL(store.Query{IDs: []int64{1}, Username: &amy}): "AND (id = wanted.wanted_id))",
 		} {

@@ -69,8 +69,8 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (a
 		if err != nil {
 			return err
 		}
-		var events []store.Event
-		if after, events, err = engine.Merge(before, merge); err != nil {
+		var change store.Change
+		if after, change, err = engine.Merge(before, merge); err != nil {
 			return err
 		}
 		var added []int64
@@ -79,8 +79,13 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (a
 			return err
 		}
 		changed, changer := lastChange(&after)
-		return commit(ctx, conn, key, removed, events, sqlUpdate,
-			[]byte(after.Entries), forms.EncodeFiles(after.Files), changed, changer)
+		return commit(ctx, conn, about(key, change.Events), removed, append(
+			engine.HistoryStatements(key.ID, change.Step),
+			engine.Statement{
+				SQL: sqlUpdate, Args: []any{
+					key.PageID, key.FormID, key.ID, []byte(after.Entries), forms.EncodeFiles(after.Files), changed, changer,
+				},
+			})...)
 	})
 	if err != nil {
 		return forms.Submission{}, err
@@ -115,15 +120,16 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 	return sub, cmp.Or(err, readErr)
 }
 
-// commit runs the last statement of a transaction about a submission, whose first parameters are its key, stores
-// events, marks files for removal, and commits.
+// commit runs the last statements of a transaction, stores events, marks files for removal, and commits.
 func commit(
-	ctx context.Context, conn *pgx.Conn, key store.Key, removed []int64, events []store.Event, sql string, args ...any,
+	ctx context.Context, conn *pgx.Conn, events []store.Event, removed []int64, statements ...engine.Statement,
 ) error {
 	batch := &pgx.Batch{}
-	batch.Queue(sql, append([]any{key.PageID, key.FormID, key.ID}, args...)...)
+	for _, s := range statements {
+		batch.Queue(dialect.Replace(s.SQL), s.Args...)
+	}
 	if len(events) > 0 {
-		batch.Queue(sqlInsertEvents, eventColumns(about(key, events))...)
+		batch.Queue(sqlInsertEvents, eventColumns(events)...)
 	}
 	if len(removed) > 0 {
 		batch.Queue(sqlMarkFiles, removed)
@@ -149,7 +155,9 @@ func (s *Store) Delete(
 			}
 		}
 		_, removed = engine.DiffFiles(found.Files, nil)
-		return commit(ctx, conn, key, removed, events, sqlDelete)
+		return commit(ctx, conn, about(key, events), removed,
+			engine.Statement{SQL: sqlDelete, Args: []any{key.PageID, key.FormID, key.ID}},
+			engine.Statement{SQL: engine.SQLDeleteHistory, Args: []any{key.ID}})
 	})
 	if err == nil && len(removed) > 0 {
 		s.SweepSoon()

@@ -56,6 +56,9 @@ func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) er
 				Submission: sub, SubmitterKey: rows.ColumnText(9), Key: rows.ColumnText(10), Body: rows.ColumnText(11),
 			}
 			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, conn, func() {}) }
+			if err == nil && r.IsChanged() {
+				r.History, err = engine.ReadHistory(ctx, conn, r.ID)
+			}
 			if visitErr = cmp.Or(ctx.Err(), err); visitErr == nil {
 				visitErr = visit(r)
 			}
@@ -94,7 +97,7 @@ func (t *tx) load(records []store.Record) error {
 		case err != nil:
 			return err
 		}
-		if err := t.changeFiles(nil, r.Files); err != nil {
+		if err := cmp.Or(t.changeFiles(nil, r.Files), t.runAll(engine.LoadHistory(&r)...)); err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 		t.bytes += len(r.Entries)
@@ -108,7 +111,7 @@ func (s *Store) Clear(ctx context.Context) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		clear(tx.counts)
 		return tx.atomically(func() error {
-			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM file_chunks; DELETE FROM staged_files;
+			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM history; DELETE FROM file_chunks; DELETE FROM staged_files;
 				DELETE FROM events; DELETE FROM event_queues`)
 		})
 	})

@@ -57,15 +57,17 @@ func (d database) Query(ctx context.Context, read func(engine.Next), sql string,
 
 func (d database) Transact(ctx context.Context, statements ...engine.Statement) error {
 	return d.write(ctx, func(tx *tx) error {
-		return tx.atomically(func() error {
-			for _, s := range statements {
-				if err := tx.conn.run(dialect.Replace(s.SQL), s.Args...); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return tx.atomically(func() error { return tx.runAll(statements...) })
 	})
+}
+
+func (t *tx) runAll(statements ...engine.Statement) error {
+	for _, s := range statements {
+		if err := t.conn.run(dialect.Replace(s.SQL), s.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Query implements engine.Querier.

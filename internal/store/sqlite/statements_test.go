@@ -69,6 +69,9 @@ func TestEventPlans(t *testing.T) {
 		engine.SQLRemoveFailed: {"events_failed (failed<?)"},
 		engine.SQLLease:        {byQueue}, engine.SQLDelayQueue: {byQueue}, engine.SQLEndLease: {byQueue},
 		engine.SQLRemoveQueue: {byQueue, waiting},
+		engine.SQLHistory:     {"history_by_submission"}, engine.SQLDeleteHistory: {"history_by_submission"},
+		engine.SQLTrimHistory: {"history_by_submission"}, engine.SQLMarkRemoved: {"history_by_submission"},
+		engine.SQLRemoveSteps: {"history_by_submission"},
 	} {
 		plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+dialect.Replace(sql))
 		for _, use := range uses {

@@ -105,9 +105,9 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (f
 		if err != nil {
 			return forms.Submission{}, err
 		}
-		after, events, err := engine.Merge(before, merge)
+		after, change, err := engine.Merge(before, merge)
 		if err == nil {
-			err = s.replace(ctx, key, before, after, events)
+			err = s.replace(ctx, key, before, after, &change)
 		}
 		switch {
 		case err == nil:
@@ -120,7 +120,7 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (f
 
 // replace stores a submission as it is after an update, unless it is not what it was before.
 func (s *Store) replace(
-	ctx context.Context, key store.Key, before, after forms.Submission, events []store.Event,
+	ctx context.Context, key store.Key, before, after forms.Submission, change *store.Change,
 ) error {
 	err := s.writer.do(ctx, func(tx *tx) error {
 		at, now, err := tx.find(key)
@@ -132,8 +132,13 @@ func (s *Store) replace(
 			return errChanged
 		}
 		tx.bytes += len(after.Entries)
-		return tx.change(before.Files, after.Files, events, func() (int64, error) {
-			return at, tx.conn.updateSubmission(at, after)
+		return tx.change(before.Files, after.Files, change.Events, func() (int64, error) {
+			return at, tx.atomically(func() error {
+				if err := tx.conn.updateSubmission(at, after); err != nil {
+					return err
+				}
+				return tx.runAll(engine.HistoryStatements(key.ID, change.Step)...)
+			})
 		})
 	})
 	if err == nil && !slices.Equal(before.Files, after.Files) {
@@ -157,7 +162,13 @@ func (s *Store) Delete(
 				return err
 			}
 		}
-		err = tx.change(sub.Files, nil, events, func() (int64, error) { return at, tx.conn.run(sqlDelete, at) })
+		err = tx.change(sub.Files, nil, events, func() (int64, error) {
+			return at, tx.atomically(func() error {
+				return tx.runAll(
+					engine.Statement{SQL: sqlDelete, Args: []any{at}},
+					engine.Statement{SQL: engine.SQLDeleteHistory, Args: []any{key.ID}})
+			})
+		})
 		if err == nil {
 			tx.counts.add(at>>idBits, -1)
 		}

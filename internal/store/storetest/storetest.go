@@ -38,6 +38,7 @@ func Run(t *testing.T, open Opener, sql SQL) {
 		{"one submission each", submitterKeyTests},
 		{"limit", limitTests},
 		{"changes", changeTests},
+		{"history", historyTests},
 		{"keys", keyTests},
 		{"files", fileTests},
 		{"files that are removed", sweepTests},
