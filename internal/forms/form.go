@@ -69,6 +69,9 @@ type Form struct {
 	Closes Moment // the form takes no submission after it; a day counts to its end
 	Limit  int    // at most so many submissions; 0 sets no limit
 
+	LockIf   *Condition // while it holds for a submission, only editors change or delete it; nil for never
+	Withdraw bool       // whoever sent a submission may delete it
+
 	// Notify are the addresses that get a mail when submissions have come. Their
 	// domains are in lower case, and no address is listed twice.
 	Notify []string
@@ -106,6 +109,12 @@ func (m Moment) day(zone *time.Location, after int) time.Time {
 	}
 	day, _ := time.Parse(time.DateOnly, m.Day) // the parser refuses anything else
 	return startOfDay(day.AddDate(0, 0, after), zone)
+}
+
+// StartOfDay returns when the day of a moment begins in its zone.
+func StartOfDay(t time.Time) time.Time {
+	year, month, day := t.Date()
+	return startOfDay(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), t.Location())
 }
 
 // startOfDay returns when the day of a UTC midnight begins in a zone. Package time does

@@ -22,7 +22,7 @@ func (x Index) visible(values []string) []bool {
 type visibility struct {
 	Index
 	values []string
-	holds  map[*Condition]bool // of those evaluated so far
+	known  map[*Condition]bool // those evaluated so far, and whether they hold
 }
 
 func (v *visibility) shows(rank int) bool {
@@ -30,31 +30,47 @@ func (v *visibility) shows(rank int) bool {
 	if c == nil {
 		return true
 	}
-	holds, known := v.holds[c]
+	holds, known := v.known[c]
 	if known {
 		return holds
 	}
-	if v.holds == nil {
-		v.holds = map[*Condition]bool{}
+	if v.known == nil {
+		v.known = map[*Condition]bool{}
 	}
-	v.holds[c] = false // ends the recursion if conditions form a cycle, which the parser refuses
-	v.holds[c] = v.evaluate(c)
-	return v.holds[c]
+	v.known[c] = false // ends the recursion if conditions form a cycle, which the parser refuses
+	v.known[c] = v.evaluate(c)
+	return v.known[c]
 }
 
 func (v *visibility) evaluate(c *Condition) bool {
+	return v.holds(c, func(rank int) string {
+		if !v.shows(rank) {
+			return ""
+		}
+		return v.values[rank]
+	})
+}
+
+// holds reports whether a condition holds for the values of fields.
+func (x Index) holds(c *Condition, value func(rank int) string) bool {
 	matchAny := c.Match == MatchAny
 	for _, r := range c.Rules {
-		rank, value, holds := v.Rank(r.FieldID), "", false
-		if rank >= 0 { // the parser refuses unknown fields
-			if v.shows(rank) {
-				value = v.values[rank]
-			}
-			holds = r.Holds(v.fields[rank], value)
-		}
-		if holds == matchAny { // decides alone
+		rank := x.Rank(r.FieldID)
+		holds := rank >= 0 && r.Holds(x.fields[rank], value(rank)) // the parser refuses unknown fields
+		if holds == matchAny {                                     // decides alone
 			return matchAny
 		}
 	}
 	return !matchAny
+}
+
+// IsLocked reports whether only editors may change a submission. Stored values count,
+// whether their fields show or not.
+func (f *Form) IsLocked(s Submission) (bool, error) {
+	if f.LockIf == nil {
+		return false, nil
+	}
+	stored, err := s.Entries.Decode()
+	values := EntryValues(stored)
+	return f.Index().holds(f.LockIf, func(rank int) string { return values[f.Fields[rank].ID] }), err
 }

@@ -15,7 +15,8 @@ var Keys = map[string][]string{"form": formKeys, "field": fieldKeys, "section": 
 
 var (
 	formKeys = []string{
-		"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "thanks", "notify", "fields",
+		"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "lockIf", "withdraw",
+		"thanks", "notify", "fields",
 	}
 	fieldKeys = []string{
 		"id", "type", "label", "help", "required", "options",
@@ -74,6 +75,7 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 	for _, c := range r.conditions {
 		r.condition(c)
 	}
+	r.decisions(root)
 	for _, b := range r.references {
 		r.checkReference(b)
 	}
@@ -152,7 +154,7 @@ func (r *formReader) addCondition(m *yaml.Node, owner string, first int) *forms.
 	if showIf == nil {
 		return nil
 	}
-	c := &conditionReader{owner: owner, showIf: showIf, first: first, end: len(r.form.Fields)}
+	c := &conditionReader{owner: owner, key: "showIf", node: showIf, first: first, end: len(r.form.Fields)}
 	for _, f := range r.form.Fields[first:] {
 		f.Condition = &c.Condition
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	oneRule    = "{field: …, equals: …}"
-	ruleHint   = "write " + oneRule
-	showIfHint = ruleHint + ", or all: or any: with a list of such rules"
+	oneRule       = "{field: …, equals: …}"
+	ruleHint      = "write " + oneRule
+	conditionHint = ruleHint + ", or all: or any: with a list of such rules"
 )
 
 var ruleKeys = append([]string{"field"}, forms.Names(forms.Operators)...)
@@ -22,7 +22,8 @@ var ruleKeys = append([]string{"field"}, forms.Names(forms.Operators)...)
 type conditionReader struct {
 	forms.Condition
 	owner      string // the field or section that has it, for messages
-	showIf     *yaml.Node
+	key        string // under which it is written
+	node       *yaml.Node
 	first, end int
 	needs      []need
 }
@@ -33,23 +34,23 @@ type need struct{ at, rank int }
 // condition reads the rules of a condition.
 func (r *formReader) condition(c *conditionReader) {
 	c.Match = forms.MatchAll
-	all, anyOf := valueOf(c.showIf, "all"), valueOf(c.showIf, "any")
+	all, anyOf := valueOf(c.node, "all"), valueOf(c.node, "any")
 	list := cmp.Or(all, anyOf)
 	if list == nil {
-		r.rule(c.showIf, c, "showIf", showIfHint)
+		r.rule(c.node, c, c.key, conditionHint)
 		return
 	}
-	r.checkKeys(c.showIf, "showIf", showIfHint, []string{"all", "any"}, nil)
+	r.checkKeys(c.node, c.key, conditionHint, []string{"all", "any"}, nil)
 	if all == nil {
 		c.Match = forms.MatchAny
 	} else if anyOf != nil {
-		r.errorf(c.showIf.Column, "", `"all" and "any" exclude each other`)
+		r.errorf(c.node.Column, "", `"all" and "any" exclude each other`)
 		return
 	}
 	for _, n := range r.items(list, string(c.Match), "write a list of rules: - "+oneRule) {
 		switch {
 		case r.rules == MaxRules:
-			r.errorf(c.showIf.Column, "", "the form has more than %d rules", MaxRules)
+			r.errorf(c.node.Column, "", "the form has more than %d rules", MaxRules)
 			return
 		case valueOf(n, "all") != nil, valueOf(n, "any") != nil:
 			r.errorf(n.Column, "", `"all" and "any" don't nest`)

@@ -60,6 +60,10 @@ func (d *dumper) form(f *forms.Form) {
 	d.add(!f.Opens.IsZero(), " opens %s", dumpMoment(f.Opens))
 	d.add(!f.Closes.IsZero(), " closes %s", dumpMoment(f.Closes))
 	d.add(f.Limit != 0, " limit %d", f.Limit)
+	d.add(f.Withdraw, " withdraw")
+	if f.LockIf != nil {
+		d.add(true, " lock %s", dumpCondition(f.LockIf))
+	}
 	d.add(f.Thanks != "", " thanks %q", f.Thanks)
 	d.add(f.Notify != nil, " notify %q", f.Notify)
 	d.add(true, "\n")

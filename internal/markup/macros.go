@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	formParameters  = append([]string{"formId"}, parametersOf(formKeys, "form", "fields")...)
+	formParameters  = append([]string{"formId"}, parametersOf(formKeys, "form", "lockIf", "fields")...)
 	fieldParameters = parametersOf(fieldKeys, "showIf")
 )
 

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -148,10 +147,14 @@ func updateOne(d decoder, model encode.Model) handler {
 // refuseMerge returns what a caller is told whose body can't be read. First,
 // whether they may change the submission at all. Then, whether it is in the
 // state that the request's header asks for, unless the body would not even have
-// been looked into: RFC 9110, section 13.2.1.
+// been looked into: RFC 9110, section 13.2.1. Whether it is locked is decided by
+// the write, which such a body does not reach.
 func refuseMerge(c *request.Call, access *service.Access, id int64, pre service.Precondition, bad error) error {
 	if _, ok := errors.AsType[*forms.Invalid](bad); !ok {
 		pre = nil
 	}
-	return cmp.Or(access.MayMerge(c.Context(), id, pre), bad)
+	if err := access.MayMerge(c.Context(), id, pre); err != nil && !errors.Is(err, service.ErrLocked) {
+		return err
+	}
+	return bad
 }

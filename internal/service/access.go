@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -171,10 +170,40 @@ func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error
 // precondition and whether the form is open or not.
 func (a *Access) MayChange(sub forms.Submission) error {
 	switch {
-	case a.Rights.Edit, a.owns(sub):
+	case a.Rights.Edit:
 		return nil
+	case a.owns(sub):
+		return a.locked(sub)
 	case a.Rights.SeeAll:
 		return Errorf(Forbidden, "Only editors of this page may change other people's submissions.")
+	default:
+		return Explain(store.ErrNotFound)
+	}
+}
+
+// ErrLocked tells that only editors may change or delete a submission, by the rules of its form.
+var ErrLocked = Errorf(Forbidden, "Only editors can change it now.")
+
+// locked is ErrLocked if a submission is locked.
+func (a *Access) locked(sub forms.Submission) error {
+	locked, err := a.Form.IsLocked(sub)
+	if err == nil && locked {
+		err = ErrLocked
+	}
+	return err
+}
+
+// MayDelete tells what keeps the caller from deleting a submission that they have read.
+func (a *Access) MayDelete(sub forms.Submission) error {
+	switch {
+	case a.Rights.Edit:
+		return nil
+	case a.Form.Withdraw && a.owns(sub) && a.Rights.Blocked:
+		return errBlocked
+	case a.Form.Withdraw && a.owns(sub):
+		return a.locked(sub)
+	case a.Rights.SeeAll, a.owns(sub):
+		return Errorf(Forbidden, "Only editors of this page may delete submissions.")
 	default:
 		return Explain(store.ErrNotFound)
 	}
@@ -230,24 +259,12 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 		return store.Change{}, err
 	}
 	change := store.Change{Entries: entries, Files: files}
-	if !sameEntries(entries, stored) || !slices.Equal(files, old.Files) {
-		change.Changed, change.Changer = now, a.user
-		if a.anonymous { // where all may edit, the editor may be the submitter
-			change.Changer = ""
-		}
+	if before := forms.ValuesBefore(stored, entries, old.Files, files); len(before) > 0 {
+		change.Step = a.step(now, before)
+		change.Changed, change.Changer = now, change.Step.Username
 		change.Events = a.events(store.SubmissionUpdated, change.Changed)
 	}
 	return change, cmp.Or(a.service.checkSize(entries, stored), checkFiles(files, old.Files))
-}
-
-// sameEntries reports whether merged entries are those that were stored, in any order.
-func sameEntries(merged, stored []forms.Entry) bool {
-	byID := make(map[int64]forms.Entry, len(stored))
-	for _, e := range stored {
-		byID[e.ID] = e
-	}
-	changed := func(e forms.Entry) bool { return byID[e.ID] != e }
-	return len(merged) == len(stored) && !slices.ContainsFunc(merged, changed)
 }
 
 // checkSize refuses entries beyond the limit of a submission, so that merges
@@ -317,13 +334,7 @@ func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.An
 
 // Delete removes a submission for good.
 func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
-	if !a.Rights.Edit {
-		if _, err := a.Get(ctx, id); err != nil {
-			return err
-		}
-		return Errorf(Forbidden, "Only editors of this page may delete submissions.")
-	}
-	check := func(sub forms.Submission) error { return a.check(pre, sub) }
+	check := func(sub forms.Submission) error { return cmp.Or(a.MayDelete(sub), a.check(pre, sub)) }
 	err := a.service.opts.Store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.opts.Now())...)
 	a.countWrite()
 	return Explain(err)

@@ -59,6 +59,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, first)
 			}
 			w.wants("may change", a.MayChange(first), merge)
+			w.clock = w.clock.Add(time.Second)
 			merged, err := a.Merge(t.Context(), first.ID, answer("new"), nil, admitAll)
 			w.wants("merge", err, merge)
 			w.keepsValue(first, merged, err, who.Name)
@@ -88,7 +89,7 @@ func (w *world) keepsValue(before, merged forms.Submission, mergeErr error, by s
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		entries[0].Value = "new"
+		entries[0].Value, want.Changed = "new", w.clock
 		if want.Username != "" {
 			want.Changer = by
 		}

@@ -202,22 +202,3 @@ func testLastChange(t *testing.T, on enginetest.Engine) {
 		t.Errorf("the latest change first: %v", got)
 	}
 }
-
-// Reordered entries are the same.
-func TestSameEntries(t *testing.T) {
-	a, b, other := forms.Entry{ID: 1, FieldID: "a"}, forms.Entry{ID: 2, FieldID: "b"}, forms.Entry{ID: 2, FieldID: "b", Value: "x"}
-	for _, tt := range []struct {
-		merged []forms.Entry
-		want   bool
-	}{
-		{[]forms.Entry{a, b}, true},
-		{[]forms.Entry{b, a}, true},
-		{[]forms.Entry{a}, false},
-		{[]forms.Entry{other, a}, false},
-		{[]forms.Entry{a, {FieldID: "b"}}, false},
-	} {
-		if got := sameEntries(tt.merged, []forms.Entry{a, b}); got != tt.want {
-			t.Errorf("%v: %t", tt.merged, got)
-		}
-	}
-}

@@ -74,13 +74,17 @@ func (c *call) saveSubmission() error {
 	if isKind(err, service.NotFound) {
 		access, err = c.Form()
 	}
-	if err != nil {
+	locked := errors.Is(err, service.ErrLocked)
+	if err != nil && !locked {
 		return err
 	}
 	sent, access, err := c.receive(access)
 	switch {
 	case err != nil:
 		return err
+	case locked:
+		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		return c.showChangeAgain(sent, refusal{})
 	case before.access == nil:
 		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
 		return c.showDeleted(access, sent)
@@ -113,6 +117,8 @@ func (c *call) merge(access *service.Access, before stored, sent received) error
 		return c.showChangeAgain(sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	case errors.Is(err, errChanged):
 		return c.showChangeAgain(sent, refusal{status: http.StatusConflict})
+	case errors.Is(err, service.ErrLocked):
+		return c.showChangeAgain(sent, refusal{})
 	case isKind(err, service.NotFound):
 		return c.showDeleted(access, sent)
 	case err != nil:
@@ -190,7 +196,12 @@ func (c *call) showChangeAgain(sent received, why refusal) error {
 		}
 		return c.showDeleted(access, sent)
 	}
-	if err != nil {
+	if errors.Is(err, service.ErrLocked) {
+		why = refusal{
+			status: http.StatusForbidden,
+			reason: "Only editors can change it now. Nothing was saved; what you have typed is below.",
+		}
+	} else if err != nil {
 		return err
 	}
 	with := sent.filling(st.access.Form, st.filling(), st.values, why)

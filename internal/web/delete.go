@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/service"
 )
 
 // maxDeleteAnswer is how much of each answer the question before a delete shows, in bytes.
@@ -29,8 +28,8 @@ func (c *call) confirmDelete() error {
 
 func (c *call) showDelete(status int, notice string) error {
 	st, err := c.stored()
-	if err == nil && !st.access.Rights.Edit {
-		err = &service.Error{Kind: service.Forbidden, Detail: "Only editors of this page may delete submissions."}
+	if err == nil {
+		err = st.access.MayDelete(st.sub)
 	}
 	if err != nil {
 		return err

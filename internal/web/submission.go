@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,6 +26,7 @@ type submissionPage struct {
 	Answers  []answerView
 	MaySave  bool // the caller may change it as a whole
 	Change   string
+	Locked   bool   // only editors change it now
 	Delete   string // path; "" if the caller may not
 	Tag, For string // of answers that are set with one press
 	Back     string // path of the submission before in the list that it was opened from; "" if there is none
@@ -67,10 +69,7 @@ func (c *call) stored() (stored, error) {
 		return stored{}, err
 	}
 	entries, err := sub.Entries.Decode()
-	values := make(map[string]string, len(entries))
-	for _, e := range entries {
-		values[e.FieldID] = e.Value
-	}
+	values := forms.EntryValues(entries)
 	return stored{c, access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form)}, err
 }
 
@@ -194,7 +193,8 @@ func (c *call) showSubmission() error {
 	if page.Sent {
 		page.Thanks = linkText(form.Thanks)
 	}
-	if st.access.Rights.Edit && !c.Framed {
+	page.Locked = errors.Is(st.access.MayChange(st.sub), service.ErrLocked)
+	if st.access.MayDelete(st.sub) == nil && !c.Framed {
 		page.Delete = st.at("/delete")
 	}
 	if err := st.setNeighbours(page); err != nil {

@@ -1,0 +1,63 @@
+package forms
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Step is one change in the history of a submission.
+type Step struct {
+	At       time.Time
+	Username string        // "" on an anonymous form
+	Changes  []ValueChange // in rank order, then those of fields that have left the page; none if they were removed
+}
+
+// ValueChange is what became of one value; "" is none.
+type ValueChange struct{ FieldID, Before, After string }
+
+// EntryValues returns the values of entries by field id.
+func EntryValues(entries []Entry) map[string]string {
+	values := make(map[string]string, len(entries))
+	for _, e := range entries {
+		values[e.FieldID] = e.Value
+	}
+	return values
+}
+
+// ValuesBefore returns the stored values that a merge changes, by field id; "" where there
+// was none. A file field is changed by another content, too.
+func ValuesBefore(stored, merged []Entry, storedFiles, mergedFiles []StoredFile) map[string]string {
+	values, before := EntryValues(stored), map[string]string{}
+	for _, e := range merged {
+		files := func(all []StoredFile) (own []int64) {
+			for _, f := range all {
+				if f.FieldID == e.FieldID {
+					own = append(own, f.ID)
+				}
+			}
+			return own
+		}
+		if e.Value != values[e.FieldID] || !slices.Equal(files(storedFiles), files(mergedFiles)) {
+			before[e.FieldID] = values[e.FieldID]
+		}
+	}
+	return before
+}
+
+// Changes returns what became of the values before a change. It replaces the values after
+// it, which are current, by those.
+func (x Index) Changes(before, current map[string]string) []ValueChange {
+	changes := make([]ValueChange, 0, len(before))
+	for id, value := range before {
+		changes = append(changes, ValueChange{FieldID: id, Before: value, After: current[id]})
+	}
+	maps.Copy(current, before)
+	slices.SortFunc(changes, func(a, b ValueChange) int {
+		left, right := uint(x.Rank(a.FieldID)), uint(x.Rank(b.FieldID)) // -1 is the last
+		return cmp.Or(cmp.Compare(left, right), strings.Compare(a.FieldID, b.FieldID))
+	})
+	return changes
+}

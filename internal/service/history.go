@@ -1,0 +1,85 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// step is what the history keeps of a change by the caller. On anonymous forms it tells
+// the day only: the time could tell who it was.
+func (a *Access) step(now time.Time, before map[string]string) *store.Step {
+	if a.anonymous { // where all may edit, the editor may be the submitter
+		return &store.Step{At: forms.StartOfDay(now), Before: before}
+	}
+	return &store.Step{At: now, Username: a.user, Before: before}
+}
+
+// History returns the changes of a submission, the oldest first. Callers who are no editors
+// don't see those of texts that only editors write.
+func (a *Access) History(ctx context.Context, id int64) ([]forms.Step, error) {
+	sub, stored, err := a.readHistory(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := sub.Entries.Decode()
+	if err != nil {
+		return nil, err
+	}
+	index, current, steps := a.Form.Index(), forms.EntryValues(entries), make([]forms.Step, 0, len(stored))
+	for _, s := range slices.Backward(stored) { // the value after a change is the one before the next
+		step := forms.Step{At: s.At, Username: s.Username, Changes: index.Changes(s.Before, current)}
+		if a.Form.Anonymous {
+			step.At, step.Username = forms.StartOfDay(s.At.In(a.service.opts.Zone)), ""
+		}
+		step.Changes = slices.DeleteFunc(step.Changes, func(c forms.ValueChange) bool { return !a.mayReadHistory(c.FieldID) })
+		if len(s.Before) == 0 || len(step.Changes) > 0 {
+			steps = append(steps, step)
+		}
+	}
+	slices.Reverse(steps)
+	return steps, nil
+}
+
+// readHistory reads a submission and its steps, which belong together.
+func (a *Access) readHistory(ctx context.Context, id int64) (sub forms.Submission, steps []store.Step, err error) {
+	for err == nil {
+		if sub, err = a.Get(ctx, id); err != nil {
+			break
+		}
+		if steps, err = a.service.opts.Store.History(ctx, id); err != nil {
+			break
+		}
+		var again forms.Submission
+		if again, err = a.Get(ctx, id); err == nil && bytes.Equal(sub.Entries, again.Entries) {
+			break
+		}
+	}
+	return sub, steps, Explain(err)
+}
+
+// mayReadHistory reports whether the caller may know earlier values of a field. A field
+// that has left the page may have been one of the editors.
+func (a *Access) mayReadHistory(fieldID string) bool {
+	field := a.Form.Field(fieldID)
+	return a.Rights.Edit || field != nil && (!field.ByEditors || len(field.Options) > 0)
+}
+
+// ClearHistory removes earlier values of a submission.
+func (a *Access) ClearHistory(ctx context.Context, id int64) error {
+	if !a.Rights.Edit {
+		if _, err := a.Get(ctx, id); err != nil {
+			return err
+		}
+		return Errorf(Forbidden, "Only editors of this page may remove earlier values.")
+	}
+	_, err := a.service.opts.Store.Update(ctx, a.key(id), func(sub forms.Submission) (store.Change, error) {
+		entries, err := sub.Entries.Decode()
+		return store.Change{Entries: entries, Files: sub.Files, Step: a.step(a.Now(), nil)}, err
+	})
+	return Explain(err)
+}
