@@ -47,8 +47,8 @@ func ValuesBefore(stored, merged []Entry, storedFiles, mergedFiles []StoredFile)
 	return before
 }
 
-// Changes returns what became of the values before a change. It replaces the values after
-// it, which are current, by those.
+// Changes returns what a step has changed. before are the values before the step; current are
+// the values after it, and become those before it.
 func (x Index) Changes(before, current map[string]string) []ValueChange {
 	changes := make([]ValueChange, 0, len(before))
 	for id, value := range before {

@@ -2,8 +2,8 @@ package markup
 
 import "go.yaml.in/yaml/v4"
 
-// decisions reads what becomes of submissions that were sent. To be called when all fields
-// are known.
+// decisions reads who may still change a submission that was sent. To be called when all
+// fields are known.
 func (r *formReader) decisions(m *yaml.Node) {
 	f := r.form
 	if lockIf := valueOf(m, "lockIf"); lockIf != nil {

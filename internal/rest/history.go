@@ -13,15 +13,20 @@ func getHistory(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
+	sub, err := access.Get(c.Context(), id)
+	if err != nil {
+		return err
+	}
+	if sub.IsChanged() { // how much it is shows only when it was read
+		if err := c.HoldBody(); err != nil {
+			return err
+		}
+	}
 	steps, err := access.History(c.Context(), id)
 	if err != nil {
 		return err
 	}
-	body := encode.History(steps)
-	if err := c.HoldAnswer(len(body)); err != nil {
-		return err
-	}
-	encode.WriteJSON(w, http.StatusOK, body)
+	encode.WriteJSON(w, http.StatusOK, encode.History(steps))
 	return nil
 }
 

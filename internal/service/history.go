@@ -55,7 +55,8 @@ func (a *Access) readHistory(ctx context.Context, id int64) (sub forms.Submissio
 			break
 		}
 		var again forms.Submission
-		if again, err = a.Get(ctx, id); err == nil && bytes.Equal(sub.Entries, again.Entries) {
+		if again, err = a.Get(ctx, id); err == nil && bytes.Equal(sub.Entries, again.Entries) &&
+			sub.Changed.Equal(again.Changed) && sub.Changer == again.Changer {
 			break
 		}
 	}

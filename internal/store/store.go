@@ -206,7 +206,7 @@ type New struct {
 type Change struct {
 	Entries []forms.Entry
 	Files   []forms.StoredFile // all that the submission has afterwards
-	Changed time.Time          // zero leaves Changed and Changer as they are
+	Changed time.Time          // zero leaves Changed and Changer as they are, unless the first Step comes with it
 	Changer string
 	Events  []Event // stored with the change
 

@@ -69,7 +69,7 @@ func wantTag(sent url.Values) func(tag string) error {
 }
 
 func (c *call) saveSubmission() error {
-	before, err := c.changeable() // don't take files for a change that is not allowed
+	before, err := c.changeable() // don't take files for a change that is never allowed
 	access := before.access
 	if isKind(err, service.NotFound) {
 		access, err = c.Form()
@@ -84,7 +84,7 @@ func (c *call) saveSubmission() error {
 		return err
 	case locked:
 		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
-		return c.showChangeAgain(sent, refusal{})
+		return c.showChangeAgain(sent, lockedRefusal)
 	case before.access == nil:
 		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
 		return c.showDeleted(access, sent)
@@ -92,6 +92,11 @@ func (c *call) saveSubmission() error {
 		return c.showChangeAgain(sent, refusal{status: http.StatusOK})
 	}
 	return c.merge(access, before, sent)
+}
+
+var lockedRefusal = refusal{
+	status: http.StatusForbidden,
+	reason: "Only editors can change it now. Nothing was saved; what you have typed is below.",
 }
 
 func isKind(err error, kind service.Kind) bool {
@@ -118,7 +123,7 @@ func (c *call) merge(access *service.Access, before stored, sent received) error
 	case errors.Is(err, errChanged):
 		return c.showChangeAgain(sent, refusal{status: http.StatusConflict})
 	case errors.Is(err, service.ErrLocked):
-		return c.showChangeAgain(sent, refusal{})
+		return c.showChangeAgain(sent, lockedRefusal)
 	case isKind(err, service.NotFound):
 		return c.showDeleted(access, sent)
 	case err != nil:
@@ -197,10 +202,7 @@ func (c *call) showChangeAgain(sent received, why refusal) error {
 		return c.showDeleted(access, sent)
 	}
 	if errors.Is(err, service.ErrLocked) {
-		why = refusal{
-			status: http.StatusForbidden,
-			reason: "Only editors can change it now. Nothing was saved; what you have typed is below.",
-		}
+		why = lockedRefusal
 	} else if err != nil {
 		return err
 	}

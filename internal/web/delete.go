@@ -38,8 +38,12 @@ func (c *call) showDelete(status int, notice string) error {
 	for i := range answers { // enough to recognise it
 		answers[i].Value = forms.Truncate(answers[i].Value, maxDeleteAnswer)
 	}
+	title := "Withdraw submission"
+	if st.access.Rights.Edit {
+		title = "Delete submission"
+	}
 	return c.render(status, "delete", &deletePage{
-		Layout: st.layout("Delete submission" + st.number()), Number: st.number(),
+		Layout: st.layout(title + st.number()), Number: st.number(),
 		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
 	})
 }

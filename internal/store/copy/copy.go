@@ -121,6 +121,7 @@ func (c *copier) run(ctx context.Context, from store.Engine) error {
 		c.batch = append(c.batch, r)
 		c.bytes += len(r.Entries)
 		for _, step := range r.History {
+			c.bytes += 500 // about what a step takes in memory
 			for id, value := range step.Before {
 				c.bytes += len(id) + len(value)
 			}

@@ -2,8 +2,9 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/formulary/formulary/internal/store"
 )
@@ -38,8 +39,12 @@ func HistoryStatements(submissionID int64, step *store.Step) []Statement {
 }
 
 func insertStep(submissionID int64, step store.Step) Statement {
-	previous, _ := json.Marshal(step.Before) // texts are always encoded
-	return Statement{SQLInsertStep, []any{submissionID, step.At.UnixMilli(), step.Username, string(previous)}}
+	previous := "null"
+	if step.Before != nil {
+		text, _ := json.Marshal(step.Before, json.Deterministic(true)) // texts are always encoded
+		previous = string(text)
+	}
+	return Statement{SQLInsertStep, []any{submissionID, step.At.UnixMilli(), step.Username, previous}}
 }
 
 // LoadHistory are the statements that store the history of a record.

@@ -100,13 +100,16 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 		if _, err := tx.Exec(ctx, sqlInsert, columns...); err != nil {
 			return duplicateError(err)
 		}
+		if err := claimFiles(ctx, tx.Conn(), files); err != nil {
+			return err
+		}
 		history := &pgx.Batch{}
 		for i := range records {
 			for _, s := range engine.LoadHistory(&records[i]) {
 				history.Queue(s.SQL, s.Args...)
 			}
 		}
-		return cmp.Or(claimFiles(ctx, tx.Conn(), files), tx.SendBatch(ctx, history).Close())
+		return tx.SendBatch(ctx, history).Close()
 	})
 	return engine.Wrap(err, "load submissions")
 }

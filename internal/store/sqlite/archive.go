@@ -97,7 +97,10 @@ func (t *tx) load(records []store.Record) error {
 		case err != nil:
 			return err
 		}
-		if err := cmp.Or(t.changeFiles(nil, r.Files), t.runAll(engine.LoadHistory(&r)...)); err != nil {
+		if err = t.changeFiles(nil, r.Files); err == nil {
+			err = t.runAll(engine.LoadHistory(&r)...)
+		}
+		if err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
 		t.bytes += len(r.Entries)
