@@ -64,9 +64,11 @@ func TestFlatModelIsWrittenToTheByte(t *testing.T) {
 	})
 }
 
-func TestBrokenEntriesLeaveTheFlatModelUnwritten(t *testing.T) {
-	got, err := Flat(&forms.Form{})([]byte("before"), forms.Submission{ID: 7, Entries: []byte(`{"a"`)})
-	if err == nil || !strings.Contains(err.Error(), "read submission 7: ") || !bytes.Equal(got, []byte("before")) {
-		t.Errorf("got %s, %v", got, err)
+func TestBrokenEntriesAreNotWritten(t *testing.T) {
+	for name, model := range map[string]Model{"flat": Flat, "nested": Nested} {
+		got, err := model(&forms.Form{})([]byte("before"), forms.Submission{ID: 7, Entries: []byte(`{"a"`)})
+		if err == nil || !strings.Contains(err.Error(), "read submission 7: ") || !bytes.Equal(got, []byte("before")) {
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
 	}
 }

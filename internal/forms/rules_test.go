@@ -52,6 +52,10 @@ func TestRulesOfACreate(t *testing.T) {
 				"scan: is set by editors of this page only",
 		},
 		{
+			name: "nor may what does not fit, with the text of the default", answers: "granted?=open",
+			faults: "granted: is set by editors of this page only",
+		},
+		{
 			name: "editors may", writer: anEditor, answers: "granted= | remark=x",
 			want: "first=2026-03-02 | kind=unpaid | granted= | remark=x",
 		},

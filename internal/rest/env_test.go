@@ -146,7 +146,7 @@ func (r testRequest) with(header http.Header) testRequest {
 	return r
 }
 
-// headerOf is a header of names and values in turn.
+// headerOf returns a header. Its arguments are a name, its value, the next name, and so on.
 func headerOf(namesAndValues ...string) http.Header {
 	h := http.Header{}
 	for i := 0; i < len(namesAndValues); i += 2 {
@@ -175,8 +175,7 @@ func readJSONHeader(text string) http.Header {
 	return h
 }
 
-// jsonWith is the header of a body with further fields, of a name and a value
-// in turn.
+// jsonWith is headerOf for a body of JSON.
 func jsonWith(namesAndValues ...string) http.Header {
 	return headerOf(append(namesAndValues, "Content-Type", "application/json")...)
 }

@@ -204,6 +204,7 @@ func multipartFaults() []multipartFault {
 	list := []multipartFault{
 		{"no name", multipartOf(title, doc, textPart("", "x")), 400, `{},"errors":["part 3 must have one Content-Disposition: form-data; name=\"the id of a field\""]`},
 		{"attachment", "--a-boundary\r\nContent-Disposition: attachment; name=\"title\"\r\n\r\nz\r\n--a-boundary--\r\n", 400, ""},
+		{"two dispositions", "--a-boundary\r\nContent-Disposition: form-data; name=\"title\"\r\nContent-Disposition: form-data; name=\"doc\"\r\n\r\nz\r\n--a-boundary--\r\n", 400, ""},
 		{"name not in UTF-8", multipartOf(title, doc, textPart("\xff", "x")), 400, `{},"errors":["the name of part 3 is not in UTF-8"]`},
 		{"text not in UTF-8", multipartOf(textPart("title", "\xff"), doc), 400, `{"title":"must be valid text without NUL characters"},"errors":[]`},
 		{"NUL", multipartOf(textPart("title", "\x00"), doc), 400, `{"title":"must be valid text without NUL characters"},"errors":[]`},

@@ -123,9 +123,9 @@ func testChangedByNobody(t *testing.T, b *bench) {
 	}
 }
 
-func testChangeCopied(t *testing.T, b *bench) {
-	plain, touched := b.create(t, sample("form", "amy", "x")), b.create(t, sample("form", "amy", "x"))
-	b.change(t, touched, changed, "bob")
+// copied is another database with the same submissions.
+func (b *bench) copied(t *testing.T) *bench {
+	t.Helper()
 	var records []store.Record
 	err := b.Dump(ctx, func(r store.Record) error {
 		r.Entries, r.Open = slices.Clone(r.Entries), nil
@@ -139,6 +139,13 @@ func testChangeCopied(t *testing.T, b *bench) {
 	if err := to.Load(ctx, records); err != nil {
 		t.Fatal(err)
 	}
+	return to
+}
+
+func testChangeCopied(t *testing.T, b *bench) {
+	plain, touched := b.create(t, sample("form", "amy", "x")), b.create(t, sample("form", "amy", "x"))
+	b.change(t, touched, changed, "bob")
+	to := b.copied(t)
 	to.changes(t, plain.key(), lastChange{created, "amy"})
 	to.changes(t, touched.key(), lastChange{changed.Truncate(time.Millisecond), "bob"})
 }

@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -197,19 +196,7 @@ func testHistoryCopied(t *testing.T, b *bench) {
 	plain, touched := b.create(t, sample("form", "amy", "x")), b.create(t, sample("form", "amy", "x"))
 	b.addStep(t, touched, step("1"))
 	b.addStep(t, touched, step("2"))
-	var records []store.Record
-	err := b.Dump(ctx, func(r store.Record) error {
-		r.Entries, r.Open = slices.Clone(r.Entries), nil
-		records = append(records, r)
-		return nil
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := b.another(t)
-	if err := to.Load(ctx, records); err != nil {
-		t.Fatal(err)
-	}
+	to := b.copied(t)
 	to.history(t, plain)
 	to.history(t, touched, step("1"), step("2"))
 	if err := to.Clear(ctx); err != nil {
