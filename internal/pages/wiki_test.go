@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -396,6 +397,45 @@ func TestWikiList(t *testing.T) {
 	if n := l.fake.Calls("Pages") - before; n != 2 {
 		t.Errorf("it took %d calls, want 2 of 50 pages", n)
 	}
+}
+
+// lateRights holds back the answer of the wiki to its first call for rights of bob.
+type lateRights struct {
+	wiki.Wiki
+	held *atomic.Bool
+
+	answered, release chan struct{}
+}
+
+func (w lateRights) Pages(ctx context.Context, who wiki.Caller, ids ...int64) (map[int64]wiki.Page, error) {
+	found, err := w.Wiki.Pages(ctx, who, ids...)
+	if who.Name == "bob" && w.held.CompareAndSwap(false, true) {
+		close(w.answered)
+		<-w.release
+	}
+	return found, err
+}
+
+// An answer of the wiki that comes late does not bring back rights that have ended.
+func TestWikiLateAnswer(t *testing.T) {
+	l := newLive(t)
+	late := lateRights{l.fake, new(atomic.Bool), make(chan struct{}), make(chan struct{})}
+	l.WikiOptions.Wiki = late
+	l.wants("the page is known", caller("ann"), "a")
+	bob, listed := caller("bob"), make(chan error, 1)
+	go func() {
+		_, err := l.List(t.Context(), bob)
+		listed <- err
+	}()
+	<-late.answered
+	l.advance(time.Millisecond)
+	l.fake.Change(l.id, func(p *wikitest.Page) { p.View, p.Edit = []string{"ann"}, []string{"ann"} })
+	l.wants("before the late answer", bob, pages.ErrNotFound)
+	close(late.release)
+	if err := <-listed; err != nil {
+		t.Fatal(err)
+	}
+	l.wants("after the late answer", bob, pages.ErrNotFound)
 }
 
 // closing takes the text from ann alone, while others wait for what she is told.
