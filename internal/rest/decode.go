@@ -78,7 +78,8 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 	if err := c.ReadBody(w, &b.buf); err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(b.buf.Bytes())) == 0 {
+	text := b.buf.Bytes()
+	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, forms.InvalidRequest("the body is empty; it must be a JSON object")
 	}
 	b.json.Reset(&b.buf)
@@ -86,11 +87,17 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 	if err == nil {
 		err = b.end()
 	}
-	if err != nil {
-		return nil, d.explain(err)
+	if err == nil {
+		return answers, nil
 	}
-	return answers, nil
+	if err = d.explain(err); jsontext.Value(text).IsValid() {
+		err = errors.Join(errAnswers, err)
+	}
+	return nil, err
 }
+
+// errAnswers marks a *forms.Invalid about a body that is JSON.
+var errAnswers = errors.New("not the answers of a form")
 
 func checkMediaType(h http.Header) error {
 	if err := request.CheckEncoding(h); err != nil {

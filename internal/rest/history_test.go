@@ -31,7 +31,10 @@ func TestDecisions(t *testing.T) {
 		bob PUT | RESULT | {"days":"5"} | 403 | LOCKED
 		bob PUT | RESULT?validate=only | {"days":"5"} | 403 | LOCKED
 		bob PUT | RESULT | {"unknown":"5"} | 403 | LOCKED
+		bob PUT | RESULT | {"days":{}} | 403 | LOCKED
+		bob PUT | RESULT | [] | 403 | LOCKED
 		bob PUT | RESULT | no JSON | 400 | "valid":false
+		bob PUT | RESULT | {"days":"5" | 400 | "valid":false
 		bob POST | PATH | {"fields":{}} | 403 | LOCKED
 		bob DELETE | RESULT | | 403 | LOCKED
 		carol DELETE | RESULT | | 404 |

@@ -147,14 +147,15 @@ func updateOne(d decoder, model encode.Model) handler {
 // refuseMerge returns what a caller is told whose body can't be read. First,
 // whether they may change the submission at all. Then, whether it is in the
 // state that the request's header asks for, unless the body would not even have
-// been looked into: RFC 9110, section 13.2.1. Whether it is locked is decided by
-// the write, which such a body does not reach.
+// been looked into: RFC 9110, section 13.2.1. A lock counts before faults of
+// answers, but not before a body that is no JSON.
 func refuseMerge(c *request.Call, access *service.Access, id int64, pre service.Precondition, bad error) error {
 	if _, ok := errors.AsType[*forms.Invalid](bad); !ok {
 		pre = nil
 	}
-	if err := access.MayMerge(c.Context(), id, pre); err != nil && !errors.Is(err, service.ErrLocked) {
-		return err
+	err := access.MayMerge(c.Context(), id, pre)
+	if err == nil || errors.Is(err, service.ErrLocked) && !errors.Is(bad, errAnswers) {
+		return bad
 	}
-	return bad
+	return err
 }
