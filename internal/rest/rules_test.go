@@ -65,6 +65,8 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s, validation only: %s", row, only.body)
 		}
 	}
+	stale := headerOf("Content-Type", "application/json", "If-Match", `"stale"`)
+	e.expect(t, 412, ask("bob PUT", result(closing), `{"name":"z"}`).with(stale)) // before 400
 	if definition := e.get(t, "bob", leave); strings.Contains(definition, "editors") || strings.Contains(definition, "default") {
 		t.Errorf("the definition has more members: %s", definition)
 	}

@@ -158,12 +158,14 @@ func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error {
 	sub, err := a.Get(ctx, id)
 	if err == nil {
-		err = cmp.Or(a.MayChange(sub), a.MayUpdate())
-	}
-	if err == nil {
-		err = a.check(pre, sub)
+		err = a.mayMerge(sub, pre)
 	}
 	return err
+}
+
+// mayMerge decides which of several answers counts: 404 and 403, then 412, then 400.
+func (a *Access) mayMerge(sub forms.Submission, pre Precondition) error {
+	return cmp.Or(a.MayChange(sub), a.check(pre, sub), a.MayUpdate())
 }
 
 // MayChange is MayMerge for a submission that the caller has read, without a
@@ -243,10 +245,7 @@ func (a *Access) Merge(
 // merge returns what an update makes of a submission, or why the caller may not
 // make it.
 func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precondition) (store.Change, error) {
-	if err := cmp.Or(a.MayChange(old), a.MayUpdate()); err != nil {
-		return store.Change{}, err
-	}
-	if err := a.check(pre, old); err != nil {
+	if err := a.mayMerge(old, pre); err != nil {
 		return store.Change{}, err
 	}
 	stored, err := old.Entries.Decode()
