@@ -19,7 +19,7 @@ const (
 // Filter selects submissions by what is stored. The zero value selects all.
 type Filter struct {
 	Rules  []Rule // all must hold; FieldID is the id of a field, of one that has left the page, or of metadata
-	Search string // must occur in the value of some field, upper and lower case alike; "" for any
+	Search string // must occur in the value of some field, or in its labels, upper and lower case alike; "" for any
 	// Numbers has Equals and NotEquals compare the values of numeric fields as numbers.
 	Numbers bool
 }
@@ -127,6 +127,7 @@ func (f Filter) Check() string {
 // Matcher applies a filter to submissions of one form. It is made once for a
 // list. It is not safe for concurrent use.
 type Matcher struct {
+	fields []*Field
 	rules  []columnRule
 	search []byte // folded
 	row    *Result
@@ -152,7 +153,7 @@ func (r *columnRule) holds(value string) bool {
 
 // NewMatcher makes a Matcher for submissions of the form. Days are those of the zone.
 func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
-	m := &Matcher{row: f.NewResult(), search: appendFolded(nil, filter.Search)}
+	m := &Matcher{fields: f.Fields, row: f.NewResult(), search: appendFolded(nil, filter.Search)}
 	m.reads = len(m.search) > 0
 	fields := f.Index()
 	for _, r := range filter.Rules {
@@ -227,21 +228,26 @@ func (m *Matcher) found() (bool, error) {
 	if len(m.search) == 0 {
 		return true, nil
 	}
-	for _, v := range m.row.Fields {
-		if found, err := m.contains(v); found || err != nil {
+	for rank, v := range m.row.Fields {
+		if found, err := m.contains(v, m.fields[rank]); found || err != nil {
 			return found, err
 		}
 	}
 	for _, v := range m.row.Retired {
-		if found, err := m.contains(v.Value); found || err != nil {
+		if found, err := m.contains(v.Value, &Field{}); found || err != nil {
 			return found, err
 		}
 	}
 	return false, nil
 }
 
-func (m *Matcher) contains(v Value) (bool, error) {
+// contains looks into the value of a field, and into the labels of the options in it. No
+// search has the NUL between them.
+func (m *Matcher) contains(v Value, f *Field) (bool, error) {
 	text, err := v.Text()
 	m.folded = appendFolded(m.folded[:0], text)
+	if label := f.LabelOf(text); label != text {
+		m.folded = appendFolded(append(m.folded, 0), label)
+	}
 	return err == nil && bytes.Contains(m.folded, m.search), err
 }

@@ -168,12 +168,15 @@ type Field struct {
 	MacroID    string
 	Required   bool
 	Validation Validation
-	Options    []string
+	Options    []string   // the values
 	Accept     []string   // of type File: such as .pdf, image/png or image/*, in lower case; empty accepts every file
 	MaxSize    int64      // of type File: the largest file in bytes; 0 sets no limit
 	Condition  *Condition // its own, or that of its section; nil when it always shows
 
 	// What follows is not part of the API's Form.
+
+	Labels map[string]string // of options, by value: what people read in place of it
+	Colors map[string]string // of options of a Status, by value: one of Colors
 
 	Min, Max  *Bound // of a numeric or date field, inclusive; nil without
 	MaxLength int    // characters (code points); 0 sets no limit

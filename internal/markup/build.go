@@ -11,7 +11,9 @@ import (
 )
 
 // Keys are all keys that authors write, by the mapping that has them, in the order of the documentation.
-var Keys = map[string][]string{"form": formKeys, "field": fieldKeys, "section": sectionKeys, "page": metaKeys}
+var Keys = map[string][]string{
+	"form": formKeys, "field": fieldKeys, "option": optionKeys, "section": sectionKeys, "page": metaKeys,
+}
 
 var (
 	formKeys = []string{
@@ -22,6 +24,7 @@ var (
 		"id", "type", "label", "help", "required", "options",
 		"validate", "min", "max", "maxLength", "default", "by", "accept", "maxSize", "showIf",
 	}
+	optionKeys  = []string{"value", "label", "color"}
 	sectionKeys = []string{"section", "title", "showIf", "fields"}
 )
 

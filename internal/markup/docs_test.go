@@ -20,8 +20,8 @@ func TestFormsPage(t *testing.T) {
 	for _, p := range page.Diagnostics {
 		t.Errorf("line %d: %s; %s", p.Line, p.Message, p.Hint)
 	}
-	if len(page.Blocks) != 6 {
-		t.Errorf("%d forms, want 6", len(page.Blocks))
+	if len(page.Blocks) != 7 {
+		t.Errorf("%d forms, want 7", len(page.Blocks))
 	}
 	var rows []string
 	for line := range strings.Lines(string(text)) {
@@ -45,7 +45,7 @@ func TestFormsPage(t *testing.T) {
 
 func words() []string {
 	words := forms.Names(forms.Operators)
-	words = slices.Concat(words, formKeys, fieldKeys, sectionKeys)
+	words = slices.Concat(words, formKeys, fieldKeys, optionKeys, sectionKeys)
 	for _, v := range forms.FieldTypes {
 		words = append(words, string(v))
 	}

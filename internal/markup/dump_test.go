@@ -90,6 +90,8 @@ func (d *dumper) field(form *forms.Form, f *forms.Field) {
 	d.add(f.Required, " required")
 	d.add(f.Validation != "", " %s", f.Validation)
 	d.add(f.Options != nil, " %q", f.Options)
+	d.add(len(f.Labels) > 0, " labels %q", f.Labels)
+	d.add(len(f.Colors) > 0, " colors %q", f.Colors)
 	d.add(f.Help != "", " help %q", f.Help)
 	d.add(f.Accept != nil, " accept %q", f.Accept)
 	d.add(f.MaxSize != 0, " maxSize %d", f.MaxSize)

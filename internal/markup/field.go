@@ -107,7 +107,7 @@ var numberRange = regexp.MustCompile(`^\d+ ?(-|–|\.{2,3}|to) ?\d+$`)
 
 // readOptions reads the options of a field, which are its validation.
 func (r *formReader) readOptions(n *yaml.Node, f *forms.Field) {
-	list := r.list(n, "options")
+	list := r.items(n, "options", "write [a, b, c]")
 	switch {
 	case ownValidation[f.Type] != "":
 		r.errorf(n.Column, "", "a field of type %s can't have options", f.Type)
@@ -117,20 +117,68 @@ func (r *formReader) readOptions(n *yaml.Node, f *forms.Field) {
 	case len(list) == 1 && numberRange.MatchString(list[0].Value):
 		r.warnf(n.Column, "write them all, as in [1, 2, 3]", "%s is one option", quote(list[0].Value))
 	}
-	seen := r.options[len(r.form.Fields)]
-	for _, option := range list {
+	seen, shown := r.options[len(r.form.Fields)], map[string]string{} // values by what people read
+	for _, item := range list {
+		option := r.option(item, f)
+		if option == nil {
+			continue
+		}
 		r.checkListValue(option, "option")
 		r.warnOfCurlyQuotes(option)
-		if seen[option.Value] {
-			r.warnf(option.Column, "", "option %s appears twice", quote(option.Value))
+		value := option.Value
+		label := f.LabelOf(value)
+		switch other, taken := shown[label]; {
+		case seen[value] && f.Labels == nil:
+			r.warnf(option.Column, "", "option %s appears twice", quote(value))
+		case seen[value]:
+			r.errorf(option.Column, "remove one of them", "option %s appears twice", quote(value))
+		case taken:
+			r.errorf(item.Column, "give one of them another label",
+				"people read %s for option %s and for option %s", quote(label), quote(other), quote(value))
 		}
-		seen[option.Value] = true
-		f.Options = append(f.Options, option.Value)
+		seen[value], shown[label] = true, value
+		f.Options = append(f.Options, value)
 	}
 	f.Validation = forms.OneOf
 	if f.MultiValue() {
 		f.Validation = forms.AnyOf
 	}
+}
+
+// option reads an option: a text, or a mapping with a label or a colour beside its value,
+// which is returned. It is nil if there is none, which was reported.
+func (r *formReader) option(n *yaml.Node, f *forms.Field) (value *yaml.Node) {
+	if n.Kind != yaml.MappingNode {
+		if !r.isText(n, "an option") {
+			return nil
+		}
+		r.warnOfComment(n)
+		return n
+	}
+	value = r.requiredText(n, "value",
+		`write {value: …, label: …}, or put a text that contains ": ", or begins with a bracket, into quotes`,
+		`the option is a mapping without "value"`)
+	if value == nil {
+		return nil
+	}
+	r.checkKeys(n, "an option", "", optionKeys, nil)
+	r.warnOfComment(value)
+	if f.Labels == nil {
+		f.Labels, f.Colors = map[string]string{}, map[string]string{}
+	}
+	if label := r.text(n, "label"); label != nil {
+		r.warnOfComment(label)
+		r.checkListValue(label, "label")
+		f.Labels[value.Value] = strings.TrimSpace(label.Value)
+	}
+	if color := choice(r.reader, n, "color", "color", forms.Colors); color != "" {
+		f.Colors[value.Value] = color
+		if f.Type != forms.Status && f.Type != "" { // an unknown one was reported
+			r.errorf(valueOf(n, "color").Column, "leave color out",
+				"only options of a status have a color, not those of a %s", f.Type)
+		}
+	}
+	return value
 }
 
 // curlyQuotes are what word processors make of straight ones. The apostrophe is
@@ -152,7 +200,7 @@ func (r *formReader) checkListValue(n *yaml.Node, noun string) {
 	reason, hint := checkText(n.Value), ""
 	switch {
 	case strings.TrimSpace(n.Value) == "":
-		r.errorf(n.Column, "put it into quotes if it is a text", "the %s is empty", noun)
+		r.errorf(n.Column, "put it into quotes if it is a text, or leave it out", "the %s is empty", noun)
 		return
 	case strings.Contains(n.Value, forms.Separator):
 		reason, hint = `contains ";", which separates values`, "use another character"

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -92,6 +93,9 @@ func newNode(kind yaml.Kind, text string, at int) *yaml.Node {
 	return &yaml.Node{Kind: kind, Value: text, Style: yaml.DoubleQuotedStyle, Column: at}
 }
 
+// optionMapping matches options that are written as those in YAML.
+var optionMapping = regexp.MustCompile(`^[\s\[-]*\{\s*value\s*:`)
+
 // parameters reads a macro's parameters into a mapping. An empty one counts as
 // not written.
 func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
@@ -106,6 +110,9 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" appears twice")
 		case p.text.full():
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
+		case p.name == "options" && optionMapping.MatchString(p.text.text()):
+			s.wrong(m, p.at, "write the form as YAML in a code macro",
+				"options of a form-field macro are texts, without label and color")
 		default:
 			key := p.name
 			if key == "formId" {

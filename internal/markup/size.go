@@ -29,6 +29,9 @@ func DefinitionSize(f *forms.Form) int {
 	for _, field := range f.Fields {
 		size += conditionSize(field.Condition) + boundSize(field.Min) + boundSize(field.Max) +
 			fieldBytes + 2*len(field.ID) + len(field.Label) + len(field.Help) + len(field.Default)
+		for _, label := range field.Labels {
+			size += optionBytes + len(label)
+		}
 		for _, texts := range [][]string{field.Options, field.Accept} {
 			for _, text := range texts {
 				size += optionBytes + len(text)

@@ -29,7 +29,7 @@ var (
 
 // Options are how a table is written.
 type Options struct {
-	Labels  bool // the header has labels where it can, and sheets the form's title; else ids
+	Labels  bool // the header and options have labels where they can, and sheets the form's title; else ids and values
 	BOM     bool // CSV begins with a byte order mark
 	NoGuard bool // CSV has formulas as they were sent
 	// Zone has the columns before those of fields made for people: their names are words,
@@ -76,9 +76,17 @@ const maxWidth = 60
 // NewColumns makes the columns of a form, without those that Add finds.
 func NewColumns(form *forms.Form, opts Options) *Columns {
 	fields := len(opts.metadata())
+	widths := make([]int, fields+len(form.Fields))
+	for rank, field := range form.Fields {
+		for _, label := range field.Labels {
+			if !opts.Labels {
+				break
+			}
+			widen(&widths[fields+rank], len(label))
+		}
+	}
 	return &Columns{
-		form: form, opts: opts, fields: fields, row: form.NewResult(), retired: map[string]*retiredColumn{},
-		widths: make([]int, fields+len(form.Fields)),
+		form: form, opts: opts, fields: fields, row: form.NewResult(), retired: map[string]*retiredColumn{}, widths: widths,
 	}
 }
 
@@ -162,6 +170,15 @@ func (c *Columns) title() string {
 		return cmp.Or(c.form.Title, c.form.ID)
 	}
 	return c.form.ID
+}
+
+// text returns a value of the row: that of a field, or of a retired one.
+func (c *Columns) text(i int) (string, error) {
+	text, err := c.values[i].Text()
+	if c.opts.Labels && i < len(c.form.Fields) {
+		text = c.form.Fields[i].LabelOf(text)
+	}
+	return text, err
 }
 
 // read makes sub the current row, and sets its values.

@@ -42,8 +42,8 @@ func (w *CSV) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	if w.columns.opts.Zone != nil {
 		dst = w.columns.appendTime(append(dst, ','), sub.Changed)
 	}
-	for _, v := range w.columns.values {
-		text, err := v.Text()
+	for i := range w.columns.values {
+		text, err := w.columns.text(i)
 		if err != nil {
 			return dst, err
 		}

@@ -215,8 +215,8 @@ func (w *XLSX) appendSubmission(sub forms.Submission) {
 	if w.columns.opts.Zone != nil {
 		w.appendTimestamp(nameColumn+1, sub.Changed)
 	}
-	for i, v := range w.columns.values {
-		text, err := v.Text()
+	for i := range w.columns.values {
+		text, err := w.columns.text(i)
 		w.fail(err)
 		w.appendCell(w.columns.fields+i, text, id)
 	}

@@ -79,7 +79,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("no template has a rule with %s", name)
 		}
 	}
-	for _, place := range []string{"form", "field", "section"} {
+	for _, place := range []string{"form", "field", "option", "section"} {
 		for _, key := range markup.Keys[place] {
 			// notify is in a comment: on a server that sends no mail, it is a problem.
 			if !regexp.MustCompile(`(?m)^[- ]*(?:# )?` + key + `:`).MatchString(all) {

@@ -53,7 +53,7 @@ type bar struct {
 	Count   int64
 	Percent string // of those who answered
 	Width   string // of 100
-	Tone    int
+	Color   string
 	Only    string // path of the results that have it; "" where there is no filter for it
 }
 
@@ -174,14 +174,12 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 	}
 	for _, o := range shown {
 		b := bar{
-			Label: clipLabel(o.Value), Count: o.Count, Percent: percent(o.Count, sum.Answered), Width: share(o.Count, most),
+			Label: clipLabel(field.LabelOf(o.Value)), Color: field.ColorOf(o.Value),
+			Count: o.Count, Percent: percent(o.Count, sum.Answered), Width: share(o.Count, most),
 		}
 		// A value that is none of the options may have been cut.
-		if i := slices.Index(field.Options, o.Value); i >= 0 {
-			b.Tone = i % tones
-			if o.Count > 0 {
-				b.Only = page.with(field.ID, operator, o.Value)
-			}
+		if o.Count > 0 && slices.Contains(field.Options, o.Value) {
+			b.Only = page.with(field.ID, operator, o.Value)
 		}
 		bars = append(bars, b)
 	}

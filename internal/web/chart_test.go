@@ -93,7 +93,7 @@ func TestSummaryView(t *testing.T) {
 	page.wantHTML(
 		`aria-labelledby="time-title time-desc"><title id="time-title">Submissions over time, by day</title>`,
 		`<th scope="row">15 Nov 2025</th><td class="number">4</td>`,
-		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open" title="Show these"><span class="lozenge tone-1">Open</span></a>`,
+		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open" title="Show these"><span class="lozenge color-grey">Open</span></a>`,
 		`<rect width="100" height="10"></rect></svg></td><td class="number">2</td><td class="number">50 %</td>`,
 		"3 answered, 1 did not · from -3.5 to 10, on average 5.17, median 9",
 		"1 answered, 3 did not", // topics

@@ -102,7 +102,7 @@ type question struct {
 type choice struct {
 	ElementID, Value, Label string
 	Chosen                  bool
-	Tone                    int // colour of a status
+	Color                   string // of a status
 }
 
 // fileLink is a stored file.
@@ -221,7 +221,7 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	}
 	if with.why.invalid != nil {
 		if text, faulty := with.why.invalid.Fields[f.ID]; faulty {
-			q.Error = "“" + q.Label + "” " + text // as the API says it, about the label
+			q.Error = "“" + q.Label + "” " + f.WithLabels(text) // as the API says it, with labels
 		}
 	}
 	if q.Error == "" { // which says what to do with the file
@@ -330,9 +330,6 @@ func (b *questionBuilder) bound(bound *forms.Bound) (words, value string) {
 	return words, ""
 }
 
-// tones is the number of colours of statuses.
-const tones = 6
-
 // choices are the options. A stored value that is no longer an option is still
 // offered, so that saving does not lose it. An answer may hold hundreds of
 // thousands of such values, so the form shows a limited number.
@@ -353,8 +350,8 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 	}
 	for i, value := range values {
 		choices = append(choices, choice{
-			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(value, "No answer"),
-			Chosen: value != "" && isChosen[value], Tone: i % tones,
+			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(q.LabelOf(value), "No answer"),
+			Chosen: value != "" && isChosen[value], Color: q.ColorOf(value),
 		})
 	}
 	if len(choices) > 0 { // a link to the question leads to its first choice

@@ -35,7 +35,7 @@ type filterKind struct {
 	input     string                    // type of the control for a value that is typed
 	operators []forms.Operator          // the usual one first
 	words     map[forms.Operator]string // where they are not operatorWords
-	options   []string                  // of the field
+	field     *forms.Field              // an empty one for other columns
 }
 
 // operatorWords are the operators as people say them.
@@ -74,18 +74,13 @@ var (
 )
 
 func filterKindOf(f *forms.Form, id string) filterKind {
-	switch id {
-	case forms.ColumnID:
-		return idKind
-	case forms.ColumnTimestamp, forms.ColumnChanged:
-		return timeKind
-	}
-	kind, field := textKind, f.Field(id)
-	if field == nil {
-		return kind
-	}
+	kind, field := textKind, cmp.Or(f.Field(id), &forms.Field{})
 	notOrdered := func(option string) bool { return !forms.Ordered(option) }
 	switch {
+	case id == forms.ColumnID:
+		kind = idKind
+	case forms.IsTimeColumn(id):
+		kind = timeKind
 	case field.MultiValue():
 		kind = manyKind
 	case len(field.Options) > 0 && slices.ContainsFunc(field.Options, notOrdered):
@@ -97,7 +92,7 @@ func filterKindOf(f *forms.Form, id string) filterKind {
 	case field.Validation == forms.DateOnly:
 		kind = dateKind
 	}
-	kind.options = field.Options
+	kind.field = field
 	return kind
 }
 
@@ -131,8 +126,9 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 			Value: string(o), Label: kind.word(o), Chosen: string(o) == added.Operator,
 		})
 	}
-	for _, o := range kind.options {
-		rule.Options = append(rule.Options, choice{Value: o, Label: clipLabel(o), Chosen: o == added.Value})
+	for _, o := range kind.field.Options {
+		label := clipLabel(kind.field.LabelOf(o))
+		rule.Options = append(rule.Options, choice{Value: o, Label: label, Chosen: o == added.Value})
 	}
 	return form
 }
@@ -150,8 +146,9 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 		case name == "q":
 			filter.Label = "Search"
 		case isFilter:
-			filter.Label, filter.Operator = columnLabel(f, id), operator
-			if word := filterKindOf(f, id).word(forms.Operator(operator)); word != "" {
+			kind := filterKindOf(f, id)
+			filter.Label, filter.Operator, filter.Value = columnLabel(f, id), operator, kind.field.LabelOf(value)
+			if word := kind.word(forms.Operator(operator)); word != "" {
 				filter.Operator, _, _ = strings.Cut(word, " (")
 			}
 			if isUnary(operator) {

@@ -82,7 +82,7 @@ func TestDirectionOfQuestions(t *testing.T) {
 	p.wantHTML(
 		`<div class="field" dir="auto" data-field="comment">`+"\n"+`<label for="f0-0" class="required">Comment</label>`,
 		`<fieldset class="field" dir="auto" data-field="kind">`+"\n"+`<legend>Kind</legend>`,
-		`<bdi class="lozenge tone-1">closed</bdi></label>`,
+		`<bdi class="lozenge color-grey">closed</bdi></label>`,
 	)
 }
 

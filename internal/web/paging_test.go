@@ -89,7 +89,7 @@ func TestResultsMarkHits(t *testing.T) {
 	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
 	e.get(t, "alice", feedbackResults+"?q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
 	e.get(t, "alice", feedbackResults+"?q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
-	e.get(t, "alice", feedbackResults+"?q=ew").wantHTML(`<span class="lozenge tone-0">N<mark>ew</mark></span>`)
+	e.get(t, "alice", feedbackResults+"?q=ew").wantHTML(`<span class="lozenge color-grey">N<mark>ew</mark></span>`)
 	e.get(t, "alice", feedbackResults+"?q=needle").wantHTML(`<div class="long">…ä`, "ä <mark>needle</mark> in hay</div>")
 	e.get(t, "alice", feedbackResults).wantNoHTML("<mark>")
 	if n := len(mark(strings.Repeat("a", 1000), "A").Hits); n != 2*maxHits+1 {

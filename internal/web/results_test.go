@@ -112,7 +112,7 @@ func TestResultsTable(t *testing.T) {
 	}
 	a.wantHTML(
 		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?order=asc#submissions"`,
-		`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge tone-1">Open</span>`, `<td class="number">-3.5</td>`,
+		`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge color-grey">Open</span>`, `<td class="number">-3.5</td>`,
 		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-labelledby="table-title" tabindex="0">`,
 		`<strong>4</strong> submissions`,
 	)

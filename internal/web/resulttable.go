@@ -79,7 +79,7 @@ type tableCell struct {
 	Number bool
 	Long   bool // it takes more than one line
 	Status bool
-	Tone   int
+	Color  string
 	Cut    bool
 }
 
@@ -184,7 +184,7 @@ func (r *tableRow) States() (states []answerView) {
 	for _, cell := range r.answers {
 		if cell.Status {
 			label := clipLabel(r.table.form.Fields[cell.column].Label)
-			states = append(states, answerView{Label: label, Value: cell.Text.Text, Tone: cell.Tone})
+			states = append(states, answerView{Label: label, Value: cell.Text.Text, Color: cell.Color})
 		}
 	}
 	return states
@@ -203,6 +203,8 @@ func (r *tableRow) Excerpt() string {
 // newCell cuts the text to the size that cells of the table have.
 func newCell(field *forms.Field, text string, t *resultTable) tableCell {
 	several := field.MultiValue() || field.Type == forms.File // names of files; the submission has the links
+	color := field.ColorOf(text)
+	text = field.LabelOf(text)
 	if !several {
 		text = fromHit(text, t.search)
 	}
@@ -221,18 +223,13 @@ func newCell(field *forms.Field, text string, t *resultTable) tableCell {
 	cell.Text = mark(short, t.search)
 	switch {
 	case field.Type == forms.Status:
-		cell.Status, cell.Tone = true, toneOf(field, short)
+		cell.Status, cell.Color = true, color
 	case field.Validation == forms.Numeric:
 		cell.Number = true
 	default:
 		cell.Long = len(short) > shortCell || strings.Contains(short, "\n")
 	}
 	return cell
-}
-
-// toneOf is the colour of a status.
-func toneOf(field *forms.Field, value string) int {
-	return max(slices.Index(field.Options, value), 0) % tones
 }
 
 // setHead sets the headers. It is called after the rows were read: only these have the

@@ -40,7 +40,7 @@ type answerView struct {
 	List    []string // of several values
 	Files   []fileLink
 	Status  bool
-	Tone    int
+	Color   string
 	FieldID string
 	Set     []choice // buttons for those who set it, each with one press; nil for others
 }
@@ -139,7 +139,9 @@ func (st stored) answers() []answerView {
 }
 
 func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
-	v := answerView{Label: f.Label, Value: value, Files: files, Status: f.Type == forms.Status, Tone: toneOf(f, value)}
+	color := f.ColorOf(value)
+	value = f.LabelOf(value)
+	v := answerView{Label: f.Label, Value: value, Files: files, Status: f.Type == forms.Status, Color: color}
 	few := strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues) // more of them are one text
 	if f.MultiValue() && value != "" && few {
 		v.List = strings.Split(value, forms.Separator)
@@ -158,7 +160,7 @@ func (st stored) buttons(f *forms.Field, value string) (buttons []choice) {
 		return nil
 	}
 	for _, o := range f.Options {
-		buttons = append(buttons, choice{Value: o, Chosen: o == value, Tone: toneOf(f, o)})
+		buttons = append(buttons, choice{Value: o, Label: f.LabelOf(o), Chosen: o == value, Color: f.ColorOf(o)})
 	}
 	return buttons
 }

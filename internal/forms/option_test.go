@@ -1,0 +1,91 @@
+package forms
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+var optionForm = &Form{Fields: []*Field{{ID: "name"}, {
+	ID: "state", Type: Checkbox, Validation: AnyOf, Options: []string{"open", "ok", "no"},
+	Labels: map[string]string{"ok": "Granted", "no": "Refused"}, Colors: map[string]string{"ok": "green"},
+}}}
+
+func TestLabelOf(t *testing.T) {
+	f := optionForm.Fields[1]
+	many := strings.Repeat("ok;", maxLabelBytes/len("Granted")) // its labels would be too long
+	cases := map[string]string{
+		"": "", "ok": "Granted", "no;open;ok": "Refused;open;Granted", "OK": "OK", "Granted": "Granted", "gone;ok;": "gone;Granted;",
+		many + "x":                   strings.ReplaceAll(many, "ok", "Granted") + "x",
+		many + "ok;ok;ok":            many + "ok;ok;ok",
+		strings.Repeat(";", 1<<20):   strings.Repeat(";", 1<<20),
+		strings.Repeat("ok;", 1<<18): strings.Repeat("ok;", 1<<18),
+	}
+	for answer, want := range cases {
+		if got := f.LabelOf(answer); got != want {
+			t.Errorf("label of %.40q: %.40q", answer, got)
+		}
+	}
+	if got := (&Field{}).LabelOf("ok"); got != "ok" {
+		t.Errorf("without labels: %q", got)
+	}
+	if got := testing.AllocsPerRun(10, func() { optionForm.Fields[0].LabelOf("a;b") }); got != 0 {
+		t.Errorf("a field without labels takes %v allocations", got)
+	}
+}
+
+func TestColorOf(t *testing.T) {
+	for value, want := range map[string]string{"ok": "green", "open": "grey", "": "grey", "gone": "grey"} {
+		if got := optionForm.Fields[1].ColorOf(value); got != want {
+			t.Errorf("color of %q: %s", value, got)
+		}
+	}
+}
+
+// Programs send values, so the message that they get has these.
+func TestWithLabels(t *testing.T) {
+	f := *optionForm.Fields[1]
+	message := f.check("x")
+	if want := "must be any of open, ok, no"; message != want {
+		t.Errorf("got %q", message)
+	}
+	if got, want := f.WithLabels(message), "must be any of open, Granted, Refused"; got != want {
+		t.Errorf("got %q", got)
+	}
+	if got := f.WithLabels(msgRequired); got != msgRequired {
+		t.Errorf("got %q", got)
+	}
+	if got := (&Field{}).WithLabels(msgRequired); got != msgRequired {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSearchLabels(t *testing.T) {
+	sub := func(state string) Submission {
+		return Submission{Entries: EncodeEntries(nil, []Entry{{1, "name", "ok"}, {2, "state", state}, {3, "gone", "no"}})}
+	}
+	cases := []struct {
+		search, state string
+		want          bool
+	}{
+		{"granTED", "ok", true},
+		{"granted", "open;ok", true},
+		{"granted", "", false},   // name has no labels
+		{"refused", "ok", false}, // nor has a field that has left
+		{"open", "open;ok", true},
+		{"OK", "no", true},
+		{"open;ok", "open;ok", true},
+		{"okgranted", "ok", false},
+		{"granted;", "ok", false},
+	}
+	for _, c := range cases {
+		m := optionForm.NewMatcher(Filter{Search: c.search}, time.UTC)
+		if got, err := m.Match(sub(c.state)); got != c.want || err != nil {
+			t.Errorf("%q in %q: %v, %v", c.search, c.state, got, err)
+		}
+	}
+	byLabel := Filter{Rules: []Rule{{"state", Contains, "Granted"}}}
+	if got, _ := optionForm.NewMatcher(byLabel, time.UTC).Match(sub("ok")); got {
+		t.Error("a filter takes a label")
+	}
+}
