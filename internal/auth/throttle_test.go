@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -254,6 +255,22 @@ func TestCancelledGuessCostsItsToken(t *testing.T) {
 		}
 		f.wantThrottled("alice", "wrong", home, 5*time.Second)
 	})
+}
+
+// The same where the check itself is cancelled, as a call to a wiki is.
+func TestGuessWithCancelledCheckCostsItsToken(t *testing.T) {
+	now := time.Now()
+	g, from := newGate(func() time.Time { return now }, 1), netip.MustParseAddr("192.0.2.1")
+	for range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := g.pass(ctx, mac{}, from, "alice", func() error { cancel(); return ctx.Err() }); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	err := g.pass(t.Context(), mac{}, from, "alice", func() error { return nil })
+	if _, ok := errors.AsType[*ThrottledError](err); !ok {
+		t.Errorf("the next attempt: %v", err)
+	}
 }
 
 func TestCancelledWhileWaitingCostsNoToken(t *testing.T) {
