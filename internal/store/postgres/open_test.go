@@ -256,6 +256,7 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 }
 
 // TestDemoted: writes and pings fail while the server is read-only, and succeed after.
+// Connections to it are given up: new ones find the new primary.
 func TestDemoted(t *testing.T) {
 	cluster := pgtest.New(t, pgtest.Options{})
 	url := cluster.Database(t)
@@ -267,6 +268,8 @@ func TestDemoted(t *testing.T) {
 		exec(t, writable, `SELECT pg_reload_conf()`)
 		testkit.Eventually(t, "the setting is in force", func() bool { return queryText(t, url, `SHOW default_transaction_read_only`) == value })
 	}
+	const sessions = ` FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+	before := queryText(t, url, `SELECT string_agg(pid::text, ',')`+sessions)
 	readOnly("on")
 	testkit.Eventually(t, "writes fail", func() bool {
 		_, err := s.Create(ctx, sample("meanwhile"))
@@ -276,6 +279,9 @@ func TestDemoted(t *testing.T) {
 		return err != nil
 	})
 	testkit.ErrorIs(t, "ping", s.Ping(ctx), store.ErrUnavailable)
+	testkit.Eventually(t, "no connection of before is left", func() bool {
+		return queryText(t, url, `SELECT count(*)::text`+sessions+` AND pid IN (`+before+`)`) == "0"
+	})
 	readOnly("off")
 	testkit.Eventually(t, "writes succeed", func() bool { _, err := s.Create(ctx, sample("after")); return err == nil })
 	if err := s.Ping(ctx); err != nil {
