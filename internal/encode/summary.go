@@ -13,6 +13,21 @@ type (
 		Last   *string                   `json:"last"`
 		Days   []dayJSON                 `json:"days"`
 		Fields members[fieldSummaryJSON] `json:"fields"`
+		Groups []groupJSON               `json:"groups,omitzero"`
+	}
+	groupJSON struct {
+		Value  string                  `json:"value"`
+		Count  int64                   `json:"count"`
+		Fields members[groupFieldJSON] `json:"fields"`
+	}
+	groupFieldJSON struct {
+		Answered int64        `json:"answered"`
+		Options  []optionJSON `json:"options,omitzero"`
+		*totalsJSON
+	}
+	totalsJSON struct {
+		Mean *float64 `json:"mean"`
+		Sum  *float64 `json:"sum"`
 	}
 	dayJSON struct {
 		Day   string `json:"day"`
@@ -31,6 +46,7 @@ type (
 		Min  *float64  `json:"min"`
 		Max  *float64  `json:"max"`
 		Mean *float64  `json:"mean"`
+		Sum  *float64  `json:"sum"`
 		Bins []binJSON `json:"bins"`
 	}
 	binJSON struct {
@@ -49,18 +65,43 @@ func Summary(s forms.Summary) []byte {
 	for _, d := range s.Days {
 		summary.Days = append(summary.Days, dayJSON{d.Day.Format(time.DateOnly), d.Count})
 	}
+	if s.Groups != nil {
+		summary.Groups = make([]groupJSON, len(s.Groups))
+	}
+	for i, g := range s.Groups {
+		summary.Groups[i] = groupJSON{Value: g.Value, Count: g.Count}
+		for _, f := range g.Fields {
+			summary.Groups[i].Fields = append(summary.Groups[i].Fields, member[groupFieldJSON]{f.ID, newGroupField(f)})
+		}
+	}
 	return marshal(summary)
 }
 
-func newFieldSummary(f forms.FieldSummary) fieldSummaryJSON {
-	summary := fieldSummaryJSON{Answered: f.Answered}
-	for _, o := range f.Options {
-		summary.Options = append(summary.Options, optionJSON(o))
+func newOptions(counts []forms.OptionCount) (options []optionJSON) {
+	for _, o := range counts {
+		options = append(options, optionJSON(o))
 	}
-	if n := f.Numbers; n != nil {
+	return options
+}
+
+func newGroupField(f forms.FieldSummary) groupFieldJSON {
+	field := groupFieldJSON{Answered: f.Answered, Options: newOptions(f.Options)}
+	if n := f.Numbers; n != nil && f.Options == nil {
+		field.totalsJSON = &totalsJSON{}
+		if n.Count > 0 {
+			field.Mean, field.Sum = &n.Mean, &n.Sum
+		}
+	}
+	return field
+}
+
+func newFieldSummary(f forms.FieldSummary) fieldSummaryJSON {
+	summary := fieldSummaryJSON{Answered: f.Answered, Options: newOptions(f.Options)}
+	if n := f.Numbers; n != nil && f.Options == nil {
 		summary.numbersJSON = &numbersJSON{}
 		if n.Count > 0 {
 			summary.Min, summary.Max, summary.Mean = &n.Min, &n.Max, &n.Mean
+			summary.Sum = &n.Sum
 			for _, b := range n.Bins {
 				summary.Bins = append(summary.Bins, binJSON(b))
 			}

@@ -21,7 +21,11 @@ const (
 	LessThan    Operator = "less-than"
 )
 
-// Operators lists every operator in the order the documentation names them.
+// Between is an operator of filters only. Its value is two bounds with a Separator between
+// them, both included. One of them may be empty.
+const Between Operator = "between"
+
+// Operators lists the operators of conditions in the order the documentation names them.
 var Operators = []Operator{Equals, NotEquals, InList, Contains, Empty, NotEmpty, GreaterThan, LessThan}
 
 // Names returns the words that an author may write as texts.
@@ -78,6 +82,11 @@ func (r Rule) Holds(f *Field, value string) bool {
 	case GreaterThan, LessThan:
 		c, ok := compareOrdered(value, r.Value)
 		return ok && (r.Operator == GreaterThan && c > 0 || r.Operator == LessThan && c < 0)
+	case Between:
+		from, to, _ := strings.Cut(r.Value, Separator)
+		low, fromOK := compareOrdered(value, from)
+		high, toOK := compareOrdered(value, to)
+		return (from == "" || fromOK && low >= 0) && (to == "" || toOK && high <= 0)
 	default:
 		return false
 	}

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,8 +42,8 @@ func (f Filter) IDs() []string {
 func NewRule(id, operator, value string) (rule Rule, message string) {
 	rule = Rule{FieldID: id, Operator: Operator(operator), Value: value}
 	switch {
-	case !slices.Contains(Operators, rule.Operator):
-		return rule, "has an unknown operator: use one of " + strings.Join(Names(Operators), ", ")
+	case rule.Operator != Between && !slices.Contains(Operators, rule.Operator):
+		return rule, "has an unknown operator: use one of " + strings.Join(Names(Operators), ", ") + ", " + string(Between)
 	case !storable(value):
 		return rule, "must be valid text without NUL characters"
 	case rule.Operator == Empty || rule.Operator == NotEmpty:
@@ -50,23 +51,35 @@ func NewRule(id, operator, value string) (rule Rule, message string) {
 			return rule, "takes true, or nothing"
 		}
 		rule.Value = ""
+	case rule.Operator == Between && (strings.Count(value, Separator) != 1 || value == Separator):
+		return rule, "must be two values with ; between them, such as 1;5, of which one may be left out"
 	case IsTimeColumn(id) && rule.Operator != Contains:
 		return rule.withTimes()
+	case rule.Operator == Between && !orderedRange(value):
+		return rule, "must be two numbers such as 1;5, or two dates such as 2026-01-01;2026-01-31"
 	case (rule.Operator == GreaterThan || rule.Operator == LessThan) && !Ordered(value):
 		return rule, "must be a number such as 12 or -3.5, or a date such as 2026-01-31"
 	}
 	return rule, ""
 }
 
+// orderedRange reports whether a value has an order with both bounds of Between, where
+// they are given.
+func orderedRange(value string) bool {
+	from, to, _ := strings.Cut(value, Separator)
+	_, ok := compareOrdered(cmp.Or(from, to), cmp.Or(to, from))
+	return ok
+}
+
 // withTimes writes the times of a rule as the flat model has them. Days stay: what
 // they mean depends on the zone.
 func (r Rule) withTimes() (rule Rule, message string) {
 	times := []string{r.Value}
-	if r.Operator == InList {
+	if r.Operator == InList || r.Operator == Between {
 		times = strings.Split(r.Value, Separator)
 	}
 	for i, text := range times {
-		if IsDay(text) {
+		if IsDay(text) || text == "" && r.Operator == Between {
 			continue
 		}
 		millis, ok := parseTime(text)
@@ -156,7 +169,7 @@ func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 	m := &Matcher{fields: f.Fields, row: f.NewResult(), search: appendFolded(nil, filter.Search)}
 	m.reads = len(m.search) > 0
 	fields := f.Index()
-	for _, r := range filter.Rules {
+	for _, r := range splitRanges(filter.Rules) {
 		rule := columnRule{Rule: r, column: fields.column(r.FieldID)}
 		switch {
 		case IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, Separator), IsDay):
@@ -168,6 +181,21 @@ func (f *Form) NewMatcher(filter Filter, zone *time.Location) *Matcher {
 		m.reads = m.reads || rule.column.stored()
 	}
 	return m
+}
+
+// splitRanges makes two rules of each Between with two bounds: one may be a day and the
+// other a time.
+func splitRanges(rules []Rule) (split []Rule) {
+	for _, r := range rules {
+		from, to, _ := strings.Cut(r.Value, Separator)
+		if r.Operator == Between && from != "" && to != "" {
+			r.Value = from + Separator
+			split = append(split, r)
+			r.Value = Separator + to
+		}
+		split = append(split, r)
+	}
+	return split
 }
 
 // Match reports whether the filter selects the submission.

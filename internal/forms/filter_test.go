@@ -76,6 +76,24 @@ extras contains "b" true
 extras contains "a;b" false
 count greater-than "12.4999" true
 day greater-than "2026-01-30" true
+count between "12.5;13" true
+count between "12;12.50" true
+count between "12.51;" false
+count between ";12.49" false
+count between "12;" true
+count between "13;12" false
+day between "2026-01-31;2026-02-01" true
+day between ";2026-01-30" false
+name between "1;5" false
+size between ";5" false
+_id between "7;7" true
+_timestamp between "2026-03-01;2026-03-01" true
+_timestamp between "2026-03-02;" false
+_timestamp between ";2026-02-28" false
+_timestamp between "2026-03-01;2026-03-01T12:00:07" false
+_timestamp between "2026-03-01;2026-03-01T12:00:08" true
+_timestamp between "1772366407123;1772366407123" true
+_changed between "2026-03-04;2026-03-05" true
 gone equals "still here" true
 gone contains "ill" true
 nowhere empty "" true
@@ -195,6 +213,14 @@ name "empty" "false" "takes true"
 name "not-empty" "1" "takes true"
 name "greater-than" "ten" "must be a number"
 name "less-than" "" "must be a number"
+name "between" "" "must be two values"
+name "between" ";" "must be two values"
+name "between" "5" "must be two values"
+name "between" "1;2;3" "must be two values"
+name "between" "1;ten" "must be two numbers"
+name "between" "1;2026-01-31" "must be two numbers"
+name "between" "ten;" "must be two numbers"
+_timestamp "between" "1;yesterday" "must be a time"
 _timestamp "equals" "yesterday" "must be a time"
 _timestamp "equals" "" "must be a time"
 _timestamp "equals" "2026-03-01T12:00:07 0000" "%2B"

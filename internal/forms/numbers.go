@@ -10,9 +10,9 @@ import (
 // Numbers is what the values of a numeric field say together. Numbers beyond
 // 1e300 count as that.
 type Numbers struct {
-	Count          int64
-	Min, Max, Mean float64 // 0 without any
-	Bins           []Bin   // contiguous, of one width
+	Count               int64
+	Min, Max, Mean, Sum float64 // 0 without any; groups have no Min and Max
+	Bins                []Bin   // contiguous, of one width; groups have none
 
 	// What follows is not part of the API's summary.
 
@@ -47,7 +47,7 @@ const (
 // of ten. One that is far off does not make cells coarser.
 type numberCounter struct {
 	numbers Numbers
-	sum     float64
+	sum     decimalSum
 	exp     int               // of the finest grid for bins: that of the values, or that of the cells
 	counts  map[float64]int64 // by value, or by the lower edge of its cell
 }
@@ -65,7 +65,7 @@ func (c *numberCounter) add(_ int64, text string) {
 	}
 	n.Count++
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
-	c.sum += x
+	c.sum.add(text, x)
 	if n.Exact {
 		_, fraction, _ := strings.Cut(text, ".")
 		c.exp = min(c.exp, max(-len(strings.TrimRight(fraction, "0")), -maxDecimals))
@@ -129,7 +129,8 @@ func (c *numberCounter) addTo(sum *FieldSummary) {
 		return
 	}
 	values := slices.Sorted(maps.Keys(c.counts))
-	n.Mean = c.sum / float64(n.Count)
+	n.Sum = c.sum.total()
+	n.Mean = n.Sum / float64(n.Count)
 	n.Median = (c.at(values, (n.Count-1)/2) + c.at(values, n.Count/2)) / 2
 	if !n.Exact {
 		n.Median += grid{1, c.exp}.edge(1) / 2 // the middle of its cell

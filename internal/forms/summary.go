@@ -2,6 +2,7 @@ package forms
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,15 @@ type Summary struct {
 	First, Last time.Time // of the submissions; zero without any
 	Days        []DayCount
 	Fields      []FieldSummary // by rank
+	Groups      []Group        // by what was chosen in one field; nil if there is none
+}
+
+// Group is what the submissions with one answer to a field say together. A submission
+// with several answers to it is in the group of each.
+type Group struct {
+	Value  string // "" for no answer
+	Count  int64
+	Fields []FieldSummary // by rank: counts of options, and Count, Sum and Mean of numbers
 }
 
 // DayCount is the number of submissions of one day.
@@ -26,7 +36,7 @@ type FieldSummary struct {
 	ID       string
 	Answered int64         // submissions with a value that is not empty
 	Options  []OptionCount // of a field with options
-	Numbers  *Numbers      // of a numeric field without options
+	Numbers  *Numbers      // of a numeric field; of one with options that are numbers, Count, Sum and Mean
 
 	// What follows is not part of the API's summary.
 
@@ -55,8 +65,12 @@ type Summarizer struct {
 	summary Summary
 	zone    *time.Location
 	days    map[time.Time]int64 // by the day's beginning in UTC, in whichever zone the day was
-	fields  []fieldCounter      // by rank
+	fields  fieldCounters
+	groups  *grouper // nil without groups
 }
+
+// fieldCounters count the values of all fields, by rank.
+type fieldCounters []fieldCounter
 
 // fieldCounter counts the values of one field.
 type fieldCounter struct {
@@ -72,26 +86,37 @@ type valueCounter interface {
 }
 
 // NewSummarizer makes a Summarizer for submissions of the form. Days are those of the
-// zone, as in filters.
-func (f *Form) NewSummarizer(zone *time.Location) *Summarizer {
-	s := &Summarizer{
-		row: f.NewResult(), zone: zone, days: map[time.Time]int64{}, fields: make([]fieldCounter, len(f.Fields)),
+// zone, as in filters. by is the rank of a field with options that makes groups, or -1.
+func (f *Form) NewSummarizer(zone *time.Location, by int) *Summarizer {
+	s := &Summarizer{row: f.NewResult(), zone: zone, days: map[time.Time]int64{}}
+	s.fields = newFieldCounters(f.Fields, false)
+	if by >= 0 {
+		s.groups = &grouper{by: f.Fields[by], rank: by, fields: f.Fields, groups: map[string]*group{}}
 	}
-	for rank, field := range f.Fields {
-		c := &s.fields[rank]
+	return s
+}
+
+// newFieldCounters makes counters of a summary, or of a group, which has fewer figures.
+func newFieldCounters(fields []*Field, inGroup bool) fieldCounters {
+	counters := make(fieldCounters, len(fields))
+	for rank, field := range fields {
+		c := &counters[rank]
 		c.Field = field
 		switch {
 		case len(c.Options) > 0:
-			c.values = newChoiceCounter(c.Options)
+			c.values = &choiceCounter{options: c.Options}
+		case c.Validation == Numeric && inGroup:
+			c.values = &totalCounter{}
 		case c.Validation == Numeric:
 			c.values = &numberCounter{}
+		case inGroup:
 		case c.Validation == DateOnly:
 			c.values = &monthCounter{counts: map[string]int64{}}
 		case c.Type == Textfield || c.Type == Textbox:
 			c.values = &latestTexts{}
 		}
 	}
-	return s
+	return counters
 }
 
 // Add counts a submission. Each must be added once.
@@ -99,8 +124,11 @@ func (s *Summarizer) Add(sub Submission) error {
 	if err := s.row.Read(sub); err != nil {
 		return err
 	}
-	for rank := range s.fields {
-		if err := s.fields[rank].add(sub.ID, s.row.Fields[rank]); err != nil {
+	if err := s.fields.add(sub.ID, s.row); err != nil {
+		return err
+	}
+	if s.groups != nil {
+		if err := s.groups.add(sub.ID, s.row); err != nil {
 			return err
 		}
 	}
@@ -122,15 +150,31 @@ func (s *Summarizer) Summary() Summary {
 	for _, day := range slices.SortedFunc(maps.Keys(s.days), time.Time.Compare) {
 		sum.Days = append(sum.Days, DayCount{day, s.days[day]})
 	}
-	for rank := range s.fields {
-		c := &s.fields[rank]
-		field := FieldSummary{ID: c.ID, Answered: c.answered}
-		if c.values != nil {
-			c.values.addTo(&field)
-		}
-		sum.Fields = append(sum.Fields, field)
+	sum.Fields = s.fields.summaries()
+	if s.groups != nil {
+		sum.Groups = s.groups.list()
 	}
 	return sum
+}
+
+func (c fieldCounters) add(id int64, row *Result) error {
+	for rank := range c {
+		if err := c[rank].add(id, row.Fields[rank]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c fieldCounters) summaries() (list []FieldSummary) {
+	for rank := range c {
+		field := FieldSummary{ID: c[rank].ID, Answered: c[rank].answered}
+		if values := c[rank].values; values != nil {
+			values.addTo(&field)
+		}
+		list = append(list, field)
+	}
+	return list
 }
 
 func (c *fieldCounter) add(id int64, v Value) error {
@@ -165,35 +209,38 @@ type choice struct {
 	last  int64 // id of the last submission that was counted
 }
 
-func newChoiceCounter(options []string) *choiceCounter {
-	c := &choiceCounter{options: options, choices: make(map[string]*choice, len(options))}
-	for _, o := range options {
-		c.choices[o] = &choice{}
-	}
-	return c
-}
-
 func (c *choiceCounter) add(id int64, value string) {
 	if isBlank(value) {
 		return
 	}
 	counted := c.choices[value]
 	if counted == nil {
-		value = Clip(value)
-		counted = c.choices[value]
-	}
-	switch {
-	case counted != nil:
-	case c.others == maxOtherValues:
-		counted = &c.rest
-	default:
-		c.others++
-		counted = &choice{}
-		c.choices[strings.Clone(value)] = counted // value may share memory with a text of any length
+		counted = c.newChoice(value)
 	}
 	if counted.last != id {
 		counted.count, counted.last = counted.count+1, id
 	}
+}
+
+// newChoice returns where a value is counted that is counted for the first time, or is
+// none of the options.
+func (c *choiceCounter) newChoice(value string) *choice {
+	if c.choices == nil {
+		c.choices = map[string]*choice{}
+	}
+	if isOption := slices.Contains(c.options, value); !isOption {
+		value = Clip(value)
+		if counted := c.choices[value]; counted != nil {
+			return counted
+		}
+		if c.others == maxOtherValues {
+			return &c.rest
+		}
+		c.others++
+	}
+	counted := &choice{}
+	c.choices[strings.Clone(value)] = counted // value may share memory with a text of any length
+	return counted
 }
 
 // addTo lists the options in the order of the form, then the others by code
@@ -201,7 +248,7 @@ func (c *choiceCounter) add(id int64, value string) {
 func (c *choiceCounter) addTo(sum *FieldSummary) {
 	list := make([]OptionCount, 0, len(c.choices)+1)
 	for _, o := range c.options {
-		list = append(list, OptionCount{o, c.choices[o].count})
+		list = append(list, OptionCount{o, c.countOf(o)})
 	}
 	for _, value := range slices.Sorted(maps.Keys(c.choices)) {
 		if !slices.Contains(c.options, value) {
@@ -212,6 +259,33 @@ func (c *choiceCounter) addTo(sum *FieldSummary) {
 		list = append(list, OptionCount{remainder, c.rest.count})
 	}
 	sum.Options = list
+	if !slices.ContainsFunc(c.options, func(o string) bool { return !IsDecimal(o) }) {
+		sum.Numbers = sumOf(list)
+	}
+}
+
+func (c *choiceCounter) countOf(value string) int64 {
+	if counted := c.choices[value]; counted != nil {
+		return counted.count
+	}
+	return 0
+}
+
+// sumOf adds up the chosen values that are numbers.
+func sumOf(list []OptionCount) *Numbers {
+	n, total := &Numbers{}, new(big.Rat)
+	for _, o := range list {
+		if IsDecimal(o.Value) {
+			x, _ := new(big.Rat).SetString(o.Value) // it is a decimal
+			total.Add(total, x.Mul(x, new(big.Rat).SetInt64(o.Count)))
+			n.Count += o.Count
+		}
+	}
+	sum, _ := total.Float64()
+	if n.Sum = min(max(sum, -largestNumber), largestNumber); n.Count > 0 {
+		n.Mean = n.Sum / float64(n.Count)
+	}
+	return n
 }
 
 // monthCounter counts days by month.

@@ -15,7 +15,12 @@ import (
 
 func summarize(t testing.TB, subs ...Submission) Summary {
 	t.Helper()
-	s := surveyForm.NewSummarizer(time.UTC)
+	return summarizeBy(t, surveyForm, -1, subs...)
+}
+
+func summarizeBy(t testing.TB, form *Form, rank int, subs ...Submission) Summary {
+	t.Helper()
+	s := form.NewSummarizer(time.UTC, rank)
 	for _, sub := range subs {
 		if err := s.Add(sub); err != nil {
 			t.Fatal(err)
@@ -26,7 +31,7 @@ func summarize(t testing.TB, subs ...Submission) Summary {
 
 // A day is that of the zone, as in filters.
 func TestSummaryOfDaysInAZone(t *testing.T) {
-	s := surveyForm.NewSummarizer(time.FixedZone("UTC+13", 13*60*60))
+	s := surveyForm.NewSummarizer(time.FixedZone("UTC+13", 13*60*60), -1)
 	begin := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC) // of 2 March
 	for i, at := range []time.Time{begin.Add(-time.Millisecond), begin, begin.Add(24*time.Hour - time.Millisecond), time.UnixMilli(-1)} {
 		if err := s.Add(Submission{ID: int64(i + 1), Created: at, Entries: Entries("{}")}); err != nil {
@@ -54,7 +59,7 @@ func TestSummary(t *testing.T) {
 			{ID: "name", Answered: 1, Latest: []string{"x"}},
 			{ID: "size", Answered: 3, Options: []OptionCount{{"S", 0}, {"M", 2}, {"L", 0}, {"XL", 1}}},
 			{ID: "extras", Answered: 2, Options: []OptionCount{{"a", 1}, {"b", 0}, {"c", 2}, {"old", 1}}},
-			{ID: "count", Answered: 3, Numbers: &Numbers{Count: 2, Min: 1, Max: 3, Mean: 2, Median: 2, Exact: true, Bins: []Bin{{1, 2, 1}, {2, 3, 0}, {3, 4, 1}}}},
+			{ID: "count", Answered: 3, Numbers: &Numbers{Count: 2, Min: 1, Max: 3, Mean: 2, Sum: 4, Median: 2, Exact: true, Bins: []Bin{{1, 2, 1}, {2, 3, 0}, {3, 4, 1}}}},
 			{ID: "day", Answered: 1, Months: []DayCount{{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 1}}},
 		},
 	}
@@ -93,6 +98,115 @@ func TestOtherValuesAreBounded(t *testing.T) {
 	}
 	if rest := got.Fields[1].Options[3+maxOtherValues].Count; rest != 5 {
 		t.Errorf("the rest is %d", rest)
+	}
+}
+
+// Sums are exact up to 15 digits before the point and 6 after it, in whichever order.
+func TestSums(t *testing.T) {
+	var list string
+	var want float64
+	rows(t, "%q %g", []any{&list, &want}, func(line string) {
+		if got := numbersOf(strings.Fields(list)).Sum; got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}, `
+"0.1 0.2" 0.3
+"0.1 0.7 -0.8" 0
+"-0.5 0.25" -0.25
+"1.000001 2.000002" 3.000003
+"999999999999999 0.1" 999999999999999.1
+"99999999.999999 0.000001" 100000000
+"many 5" 5
+"1000000000000000 1" 1000000000000001
+"0.0000001 1" 1.0000001
+"12.500000000" 12.5
+"007" 7
+`)
+	many := slices.Repeat([]string{"999999999999999"}, 10_000)
+	if got := numbersOf(many).Sum; math.Abs(got/9.99999999999999e18-1) > 1e-9 {
+		t.Errorf("many large numbers make %g", got)
+	}
+	if got := numbersOf(slices.Repeat([]string{strings.Repeat("9", 400)}, 3)).Sum; got != 3*largestNumber {
+		t.Errorf("numbers beyond a float64 make %g", got)
+	}
+}
+
+// Choices among numbers have a sum, and a mean.
+func TestSumsOfChoices(t *testing.T) {
+	form := &Form{Fields: []*Field{{ID: "stars", Options: []string{"1", "2", "2.5"}}, {ID: "size", Options: []string{"1", "M"}}}}
+	got := summarizeBy(t, form, -1,
+		survey(1, "", "stars", "2.5", "size", "1"), survey(2, "", "stars", "2.5"), survey(3, "", "stars", "4"), survey(4, "", "stars", "none"))
+	if diff := cmp.Diff(&Numbers{Count: 3, Sum: 9, Mean: 3}, got.Fields[0].Numbers); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got.Fields[1].Numbers != nil {
+		t.Errorf("options of which one is no number: %+v", got.Fields[1].Numbers)
+	}
+}
+
+// Groups come in the order of the options, then other values, then no answer. A submission
+// is in the group of each value that it has.
+func TestGroups(t *testing.T) {
+	subs := []Submission{
+		survey(1, "", "size", "XL", "extras", "a;c;a", "count", "0.1"),
+		survey(2, "", "size", "M", "extras", "c;old", "count", "5", "name", "x", "day", "2026-01-31"),
+		survey(3, "", "count", "1"),
+		survey(4, "", "size", "XL", "count", "0.2"),
+		survey(5, "", "size", "M", "count", "many"),
+	}
+	for rank, want := range map[int]string{1: "M:2 XL:2 :1", 2: "a:1 c:2 old:1 :3"} {
+		var got []string
+		for _, g := range summarizeBy(t, surveyForm, rank, subs...).Groups {
+			got = append(got, fmt.Sprintf("%s:%d", g.Value, g.Count))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("groups by %s are %s, want %s", surveyForm.Fields[rank].ID, text, want)
+		}
+	}
+	groups := summarizeBy(t, surveyForm, 1, subs...).Groups
+	want := []FieldSummary{
+		{ID: "name", Answered: 1},
+		{ID: "size", Answered: 2, Options: []OptionCount{{"S", 0}, {"M", 2}, {"L", 0}}},
+		{ID: "extras", Answered: 1, Options: []OptionCount{{"a", 0}, {"b", 0}, {"c", 1}, {"old", 1}}},
+		{ID: "count", Answered: 2, Numbers: &Numbers{Count: 1, Sum: 5, Mean: 5}},
+		{ID: "day", Answered: 1},
+	}
+	if diff := cmp.Diff(want, groups[0].Fields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := groups[1].Fields[3].Numbers; n.Sum != 0.3 || n.Mean != 0.15 {
+		t.Errorf("a sum of 0.1 and 0.2: %+v", n)
+	}
+	if groups := summarizeBy(t, surveyForm, 1).Groups; groups == nil || len(groups) != 0 {
+		t.Errorf("of no submission: %v", groups)
+	}
+}
+
+// Whatever is stored, and however many options there are, the groups are few. Those of the
+// first options come first.
+func TestGroupsAreBounded(t *testing.T) {
+	for _, options := range []int{1, maxGroups - 1, maxGroups + 10} {
+		field := &Field{ID: "size"}
+		for i := range options {
+			field.Options = append(field.Options, fmt.Sprintf("option %02d", i))
+		}
+		var subs []Submission
+		for i := range int64(2 * maxGroups) {
+			subs = append(subs, survey(i+1, "", "size", fmt.Sprintf("other %02d%s", i, strings.Repeat("x", 1000))))
+		}
+		for i, o := range append(slices.Clone(field.Options), "") {
+			subs = append(subs, survey(int64(1000+i), "", "size", o))
+		}
+		groups := summarizeBy(t, &Form{Fields: []*Field{field}}, 0, subs...).Groups
+		last := len(groups) - 1
+		if len(groups) != maxGroups || groups[0].Value != "option 00" || groups[last].Value != "" || groups[last].Count != 1 {
+			t.Errorf("%d options: %d groups, from %q to %q", options, len(groups), groups[0].Value, groups[last].Value)
+		}
+		for _, g := range groups {
+			if len(g.Value) > maxNamed+len("…") || g.Count != 1 {
+				t.Errorf("%d options: a group of %d bytes counts %d", options, len(g.Value), g.Count)
+			}
+		}
 	}
 }
 

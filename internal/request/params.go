@@ -79,9 +79,12 @@ func (p *Params) ListOptions() (opts service.ListOptions) {
 	return opts
 }
 
-// SummaryOptions reads those parameters of a list that select submissions.
+// SummaryOptions reads those parameters of a list that select submissions, and by.
 func (p *Params) SummaryOptions() (opts service.ListOptions) {
 	p.filters(&opts)
+	if by, given := p.One("by"); given {
+		opts.By = &by
+	}
 	return opts
 }
 

@@ -17,16 +17,30 @@ func TestSummary(t *testing.T) {
 	for query, want := range map[string]string{
 		"": `{"count":3,"first":"2025-11-15T00:00:00.123+0000","last":"2025-11-17T00:00:00.123+0000",` +
 			`"days":[{"day":"2025-11-15","count":1},{"day":"2025-11-16","count":1},{"day":"2025-11-17","count":1}],` +
-			`"fields":{"text":{"answered":1},"n":{"answered":2,"min":1,"max":1,"mean":1,"bins":[{"from":1,"to":2,"count":2}]},` +
+			`"fields":{"text":{"answered":1},"n":{"answered":2,"min":1,"max":1,"mean":1,"sum":2,"bins":[{"from":1,"to":2,"count":2}]},` +
 			`"size":{"answered":2,"options":[{"value":"S","count":2},{"value":"M","count":0}]}}}`,
 		"?filter[size]=M": `{"count":0,"first":null,"last":null,"days":[],"fields":{"text":{"answered":0},` +
-			`"n":{"answered":0,"min":null,"max":null,"mean":null,"bins":[]},"size":{"answered":0,"options":[{"value":"S","count":0},{"value":"M","count":0}]}}}`,
+			`"n":{"answered":0,"min":null,"max":null,"mean":null,"sum":null,"bins":[]},"size":{"answered":0,"options":[{"value":"S","count":0},{"value":"M","count":0}]}}}`,
+		"?by=size&filter[_timestamp][between]=2025-11-16;": `{"count":2,"first":"2025-11-16T00:00:00.123+0000","last":"2025-11-17T00:00:00.123+0000",` +
+			`"days":[{"day":"2025-11-16","count":1},{"day":"2025-11-17","count":1}],` +
+			`"fields":{"text":{"answered":0},"n":{"answered":1,"min":1,"max":1,"mean":1,"sum":1,"bins":[{"from":1,"to":2,"count":1}]},` +
+			`"size":{"answered":1,"options":[{"value":"S","count":1},{"value":"M","count":0}]}},` +
+			`"groups":[{"value":"S","count":1,"fields":{"text":{"answered":0},"n":{"answered":1,"mean":1,"sum":1},` +
+			`"size":{"answered":1,"options":[{"value":"S","count":1},{"value":"M","count":0}]}}},` +
+			`{"value":"","count":1,"fields":{"text":{"answered":0},"n":{"answered":0,"mean":null,"sum":null},` +
+			`"size":{"answered":0,"options":[{"value":"S","count":0},{"value":"M","count":0}]}}}]}`,
 		"?filter[size]=S&q=a": `{"count":1,"first":"2025-11-15T00:00:00.123+0000","last":"2025-11-15T00:00:00.123+0000","days":[{"day":"2025-11-15","count":1}],` +
-			`"fields":{"text":{"answered":1},"n":{"answered":1,"min":1,"max":1,"mean":1,"bins":[{"from":1,"to":2,"count":1}]},` +
+			`"fields":{"text":{"answered":1},"n":{"answered":1,"min":1,"max":1,"mean":1,"sum":1,"bins":[{"from":1,"to":2,"count":1}]},` +
 			`"size":{"answered":1,"options":[{"value":"S","count":1},{"value":"M","count":0}]}}}`,
 	} {
 		if got := e.get(t, "alice", path+"/summary"+query); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
+	}
+	if got := pick(t, e.get(t, "alice", path+"/summary?by=size&q=nowhere"), "groups"); got != "[]" {
+		t.Errorf("groups of nothing: %s", got)
+	}
+	for _, by := range []string{"", "n", "nowhere", "_username", "size&by=size"} {
+		e.expect(t, 400, ask("alice GET", path+"/summary?by="+by))
 	}
 }

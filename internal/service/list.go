@@ -29,6 +29,8 @@ type ListOptions struct {
 	Count bool // ListPage.Total is wanted
 	Back  bool // ListPage.Previous is wanted, of a list with a limit of at most MaxPage
 
+	By *string // the id of a field with options, whose values make groups of a summary; nil for none
+
 	Changes bool // Changed and Changer of the submissions are wanted
 
 	// Begin, if not nil, is called once, before the first submission is visited.
@@ -86,13 +88,20 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 }
 
 // Summary sums up the submissions that the caller may see and the options
-// select. Of the options, Username, Filter and Check count.
+// select. Of the options, Username, Filter, By and Check count.
 func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, error) {
+	by := -1
+	if opts.By != nil {
+		by = a.Form.Index().Rank(*opts.By)
+		if by < 0 || len(a.Form.Fields[by].Options) == 0 {
+			return forms.Summary{}, forms.InvalidRequest("by must be the id of a field with options")
+		}
+	}
 	l, err := a.newLister(ctx, ListOptions{Username: opts.Username, Filter: opts.Filter, Check: opts.Check})
 	if err != nil {
 		return forms.Summary{}, err
 	}
-	s := a.Form.NewSummarizer(a.service.opts.Zone)
+	s := a.Form.NewSummarizer(a.service.opts.Zone, by)
 	if err := l.scan(ctx, l.query(opts.Username), s.Add); err != nil {
 		return forms.Summary{}, err
 	}

@@ -44,7 +44,7 @@ func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
 		if r.FieldID == forms.ColumnID {
 			invalid.AddError("this form is anonymous: its submissions can't be filtered by id")
 		}
-		noDay := func(v string) bool { return !forms.IsDay(v) }
+		noDay := func(v string) bool { return v != "" && !forms.IsDay(v) }
 		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, forms.Separator), noDay) {
 			invalid.AddError("this form is anonymous: write a day, such as 2026-01-31, to filter by time")
 		}
