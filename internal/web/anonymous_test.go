@@ -63,7 +63,7 @@ func TestResultsAnonymousTimes(t *testing.T) {
 	for _, id := range []string{"_timestamp", "_changed"} {
 		for _, rule := range []string{
 			"=" + millis, "[contains]=" + millis[:8], "[greater-than]=2025-11-15T00:00:00Z", "[less-than]=" + millis,
-			"[one-of]=2025-11-15;" + millis, "[not-equals]=2025-11-15T00:00",
+			"[one-of]=2025-11-15;" + millis, "[between]=" + millis + ";", "[not-equals]=2025-11-15T00:00",
 		} {
 			for _, path := range []string{feedbackResults, feedbackResults + ".csv", feedbackResults + ".ndjson"} {
 				a := e.ask(t, "alice", path+"?filter["+id+"]"+rule)
@@ -72,7 +72,7 @@ func TestResultsAnonymousTimes(t *testing.T) {
 				}
 			}
 		}
-		for _, rule := range []string{"=2025-11-15", "[greater-than]=2025-11-14", "[one-of]=2025-11-15;2025-11-16", "[contains]=2025-11-15"} {
+		for _, rule := range []string{"=2025-11-15", "[greater-than]=2025-11-14", "[one-of]=2025-11-15;2025-11-16", "[contains]=2025-11-15", "[between]=2025-11-15;"} {
 			if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter["+id+"]"+rule)); len(got) != 1 {
 				t.Errorf("%s%s: rows %v", id, rule, got)
 			}
