@@ -26,6 +26,11 @@ type Events interface {
 	// itself. Errors: ErrFull, ErrUnavailable.
 	LeaseQueue(ctx context.Context, q Queue, lease time.Duration, limit int) (Lease, error)
 
+	// ReserveQueue is LeaseQueue for a queue of another recipient than q, which needs no
+	// events: if there is none, it is added. q is leased by the caller. Where the queue is
+	// leased or delayed, there is no lease, and Token is 0. Errors: ErrFull, ErrUnavailable.
+	ReserveQueue(ctx context.Context, q Queue, recipient string, lease time.Duration) (Lease, error)
+
 	// RemoveDelivered removes events of a leased queue before it is settled.
 	// Errors: ErrFull, ErrUnavailable.
 	RemoveDelivered(ctx context.Context, q Queue, ids []int64) error
@@ -66,8 +71,11 @@ const (
 
 // Queue names the events about one form for one listener.
 type Queue struct {
-	Hook      string // the name of a webhook, or MailHook
-	Recipient string // the address of a mail; "" for a webhook
+	Hook string // the name of a webhook, or MailHook
+	// Recipient is the address of a mail; "" for a webhook. "ID FIELD" is whoever sent the
+	// submission ID: its answer to FIELD is the address. With New and Change it is " FIELD",
+	// and the engine adds the ID.
+	Recipient string
 	PageID    int64
 	FormID    string
 }

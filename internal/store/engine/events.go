@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/formulary/formulary/internal/store"
@@ -20,6 +22,11 @@ const (
 		ORDER BY turn, page_id <= $2, page_id LIMIT $3`
 
 	SQLLease = `UPDATE event_queues SET due = {now} + $5, leased = true WHERE {queue} AND due <= {now} RETURNING attempts, due`
+
+	SQLReserve = `INSERT INTO event_queues (hook, recipient, {form}, due, leased, attempts)
+		SELECT hook, $5, {form}, {now} + $6, true, 0 FROM event_queues WHERE {queue}
+		ON CONFLICT (hook, recipient, {form}) DO UPDATE SET due = excluded.due, leased = true
+			WHERE event_queues.due <= {now} RETURNING due`
 
 	sqlEvents = `SELECT id, hook, recipient, page_id, form_id, submission, type, created, message, COALESCE(title, ''), anonymous,
 		COALESCE(failed, 0), COALESCE(error, '') FROM {events}`
@@ -105,6 +112,27 @@ func (c Common) LeaseQueue(ctx context.Context, q store.Queue, lease time.Durati
 		leased = store.Lease{}
 	}
 	return leased, Wrap(err, "lease events")
+}
+
+// ReserveQueue implements store.Events.
+func (c Common) ReserveQueue(
+	ctx context.Context, q store.Queue, recipient string, lease time.Duration,
+) (store.Lease, error) {
+	args, reserved := append(queueArgs(q), recipient, lease.Milliseconds()), store.Lease{Queue: q}
+	reserved.Recipient = recipient
+	err := queryRow(ctx, c.Database, []any{&reserved.Token}, SQLReserve, args...)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Lease{}, nil
+	}
+	return reserved, Wrap(err, "reserve a queue")
+}
+
+// Recipient returns the recipient of a new event about a submission.
+func Recipient(e *store.Event, submission int64) string {
+	if strings.HasPrefix(e.Recipient, " ") {
+		return strconv.FormatInt(submission, 10) + e.Recipient
+	}
+	return e.Recipient
 }
 
 // queueArgs returns the parameters of {queue}. To append to them makes a copy.

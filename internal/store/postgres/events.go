@@ -15,6 +15,7 @@ func about(key store.Key, events []store.Event) []store.Event {
 	events = slices.Clone(events)
 	for i := range events {
 		events[i].PageID, events[i].FormID, events[i].Submission = key.PageID, key.FormID, key.ID
+		events[i].Recipient = engine.Recipient(&events[i], key.ID)
 	}
 	return events
 }

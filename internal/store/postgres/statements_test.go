@@ -79,6 +79,7 @@ func testPlans(t *testing.T, form string) {
 		engine.SQLSetting: byName, engine.SQLRelease: byName,
 		engine.SQLWaiting: "events_waiting", engine.SQLLease: "event_queues_pkey", engine.SQLDelayQueue: "event_queues_pkey",
 		engine.SQLEndLease: "event_queues_pkey", engine.SQLRemoveQueue: "event_queues_pkey", engine.SQLRestoreQueue: "events_waiting",
+		engine.SQLReserve: "event_queues_pkey",
 		engine.SQLSession: "sessions_pkey", engine.SQLRenewSession: "sessions_pkey", engine.SQLDeleteSession: "sessions_pkey",
 		listSQL(store.Query{}):                                 byKey,
 		listSQL(store.Query{Descending: true}):                 "Index Scan Backward using submissions_pkey",

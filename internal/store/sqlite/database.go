@@ -49,7 +49,7 @@ func (d database) Exec(ctx context.Context, sql string, args ...any) (changed in
 
 func (d database) Query(ctx context.Context, read func(engine.Next), sql string, args ...any) error {
 	query := func(conn *connection) error { return conn.Query(ctx, read, sql, args...) }
-	if strings.HasPrefix(sql, "UPDATE") {
+	if strings.Contains(sql, " RETURNING ") {
 		return d.write(ctx, func(tx *tx) error { return query(tx.conn) })
 	}
 	return d.read(ctx, query)

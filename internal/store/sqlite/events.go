@@ -18,6 +18,7 @@ const (
 // insertEvents stores events of a form, and adds their queues.
 func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
 	for _, e := range events {
+		e.Recipient = engine.Recipient(&e, submission)
 		var failed any
 		if !e.Failed.IsZero() {
 			failed = e.Failed.UnixMilli()

@@ -67,7 +67,7 @@ func TestEventPlans(t *testing.T) {
 		engine.SQLDueQueues: {"SEARCH event_queues USING COVERING INDEX event_queues_due (hook=? AND due<?)", "SEARCH forms USING INTEGER PRIMARY KEY"},
 		engine.SQLWaiting:   {waiting}, engine.SQLDelivered: {byEvent}, engine.SQLGiveUp: {byEvent},
 		engine.SQLRemoveFailed: {"events_failed (failed<?)"},
-		engine.SQLLease:        {byQueue}, engine.SQLDelayQueue: {byQueue}, engine.SQLEndLease: {byQueue},
+		engine.SQLLease:        {byQueue}, engine.SQLDelayQueue: {byQueue}, engine.SQLEndLease: {byQueue}, engine.SQLReserve: {byQueue},
 		engine.SQLRemoveQueue: {byQueue, waiting},
 		engine.SQLHistory:     {"history_by_submission"}, engine.SQLDeleteHistory: {"history_by_submission"},
 		engine.SQLTrimHistory: {"history_by_submission"}, engine.SQLMarkRemoved: {"history_by_submission"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -63,6 +64,70 @@ func testEmptyQueues(t *testing.T, b *bench) {
 	Same(t, "due after that", b.due(t, "crm"), []store.Queue(nil))
 	b.tell(t, "form", "z", "crm")
 	Same(t, "a further event", messages(b.lease(t, crm, lease, 10).Events), []string{"crm z"})
+}
+
+func testSubmitterQueues(t *testing.T, b *bench) {
+	mail := event(store.MailHook, "m")
+	mail.Recipient = " my mail"
+	want := []store.Queue{}
+	for range 2 {
+		n := sample("form", "amy", "x")
+		n.Events = []store.Event{mail}
+		r := b.create(t, n)
+		_, err := b.Update(ctx, store.Key{PageID: 1, FormID: "form", ID: r.ID}, func(old forms.Submission) (store.Change, error) {
+			entries, err := old.Entries.Decode()
+			return store.Change{Entries: entries, Events: []store.Event{mail}}, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, store.Queue{Hook: store.MailHook, Recipient: fmt.Sprint(r.ID, " my mail"), PageID: 1, FormID: "form"})
+	}
+	stored := b.events(t)
+	Same(t, "events", len(stored), 4)
+	for i, e := range stored {
+		Same(t, "queue", e.Queue, want[i/2])
+	}
+	for _, q := range want {
+		Same(t, "events of one", len(b.lease(t, q, lease, 10).Events), 2)
+	}
+}
+
+func testReserve(t *testing.T, b *bench) {
+	b.tell(t, "form", "x", "crm")
+	b.lease(t, crm, lease, 10)
+	reserve := func(recipient string, d time.Duration) store.Lease {
+		t.Helper()
+		l, err := b.ReserveQueue(ctx, crm, recipient, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	var won [8]store.Lease
+	var reserving sync.WaitGroup
+	for i := range won {
+		reserving.Go(func() { won[i], _ = b.ReserveQueue(ctx, crm, "a 0", lease) })
+	}
+	reserving.Wait()
+	got := slices.DeleteFunc(won[:], func(l store.Lease) bool { return l.Token == 0 })
+	Same(t, "how many reserve it", len(got), 1)
+	Same(t, "another recipient", reserve("a 1", lease).Recipient, "a 1")
+	b.settle(t, got[0], store.Settlement{})
+	again := reserve("a 0", lease)
+	Same(t, "once it is settled", again.Queue, store.Queue{Hook: "crm", Recipient: "a 0", PageID: 1, FormID: "form"})
+	b.settle(t, again, store.Settlement{Delay: time.Hour})
+	Same(t, "while it is delayed", reserve("a 0", lease), store.Lease{})
+	first := reserve("b", time.Millisecond)
+	for len(b.due(t, "crm")) == 0 { // a millisecond
+	}
+	if reserve("b", time.Millisecond).Token <= first.Token {
+		t.Error("it is not reserved after the lease has run out")
+	}
+	for len(b.due(t, "crm")) == 0 {
+	}
+	Same(t, "a lease of an empty one", b.lease(t, first.Queue, lease, 10), store.Lease{})
+	Same(t, "due after that", b.due(t, "crm"), []store.Queue(nil))
 }
 
 // What is delivered is removed at once, and all of it is found although queues are

@@ -27,6 +27,8 @@ var eventTests = []test{
 	{"a lease is not broken by a retry", testRetryOfLease},
 	{"failed events are removed when they are old", testRemoveFailed},
 	{"empty queues are not due", testEmptyQueues},
+	{"each submission has a queue for whoever sent it", testSubmitterQueues},
+	{"a queue without events is reserved by one at a time", testReserve},
 	{"events of queues that are emptied all the time", testEventsOfBusyQueues},
 	{"all events of a hook are discarded", testDiscard},
 	{"counts", testEventCounts},
@@ -132,12 +134,13 @@ func (b *bench) counts(t *testing.T) []store.EventCount {
 func (b *bench) eventCalls(ctx context.Context) map[string]error {
 	_, due := b.DueQueues(ctx, map[string]int64{"crm": 0}, 1)
 	_, leased := b.LeaseQueue(ctx, crm, lease, 1)
+	_, reserved := b.ReserveQueue(ctx, crm, "slot", lease)
 	_, counts := b.EventCounts(ctx)
 	_, retry := b.RetryEvents(ctx, []string{"crm"})
 	_, discard := b.DiscardEvents(ctx, []string{"crm"})
 	_, tidy := b.TidyEvents(ctx, 0, 1)
 	return map[string]error{
-		"due queues": due, "lease queue": leased, "settle queue": b.SettleQueue(ctx, store.Lease{Queue: crm}, store.Settlement{}),
+		"due queues": due, "lease queue": leased, "reserve queue": reserved, "settle queue": b.SettleQueue(ctx, store.Lease{Queue: crm}, store.Settlement{}),
 		"event counts": counts, "retry events": retry, "discard events": discard,
 		"tidy events": tidy, "remove delivered": b.RemoveDelivered(ctx, crm, []int64{1}),
 		"load events": b.LoadEvents(ctx, []store.Event{{Queue: crm, Type: store.SubmissionCreated, Message: "late"}}),
