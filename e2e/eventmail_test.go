@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"mime/quotedprintable"
@@ -33,6 +34,12 @@ anonymous: true
 notify: hr@example.org
 fields:
   - {id: text, type: textbox, label: Text, required: true}
+` + "```\n\n```yaml form\n" + `form: request
+title: Antrag
+submitterMail: text
+fields:
+  - {id: text, type: textfield, label: E-mail, validate: email}
+  - {id: state, type: status, label: State, options: [open, granted], by: editors}
 ` + "```\n"
 
 // withMail adds forms that have mails sent, and returns the flags for it.
@@ -112,6 +119,40 @@ func TestMailsTellOfSubmissions(t *testing.T) {
 			t.Errorf("mails: %s", diff)
 		}
 	})
+}
+
+// Whoever sends a request is told that it has come, and once when it is decided.
+func TestMailsTellSubmitters(t *testing.T) {
+	t.Parallel()
+	const interval = 3 * time.Second
+	server, s := mailtest.Start(t, mailtest.Options{}), newSite(t)
+	p := startReplicas(t, s, 1, s.withMail(t, "smtp://"+server.Addr, interval)...)[0].process
+	id := create(t, p, "request", note("private@example.org"))
+	create(t, p, "request", note("private@elsewhere.example"))
+	testkit.EventuallyWithin(t, 10*time.Second, "the first mail has come", func() bool { return len(server.Mails()) == 1 })
+	result := fmt.Sprint("/request/result/", id)
+	p.must(t, 200, "PUT", result, `{"state":"open"}`)
+	p.must(t, 200, "PUT", result, `{"state":"granted"}`)
+	p.must(t, 200, "PUT", result, `{"text":"other@example.org"}`)
+	testkit.Eventually(t, "the mail after the interval has come", func() bool { return len(server.Mails()) == 2 })
+	for i, want := range []struct{ to, news string }{{"<private@example.org>", "arrived"}, {"<other@example.org>", "changed"}} {
+		m, err := mail.ReadMessage(strings.NewReader(server.Mails()[i]))
+		must(t, err)
+		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+		must(t, err)
+		link := fmt.Sprint("\r\nhttps://example.org/base/page/1/form/request/submission/", id, "\r\n")
+		testkit.Same(t, "subject", m.Header.Get("Subject"), "Your submission: Antrag")
+		testkit.Same(t, "to", m.Header.Get("To"), want.to)
+		if !strings.Contains(string(text), link) || !strings.Contains(string(text), want.news) || regexp.MustCompile(`\bann\b|granted|private`).Match(text) {
+			t.Errorf("mail %d: %s", i, text)
+		}
+	}
+	told := map[string]string{"/metrics": fetch(t, p, "/metrics").body, "hooks list": mustRun(t, append([]string{"hooks", "list"}, s.store()...)...)}
+	if err := p.terminate(t); err != nil {
+		t.Error(err)
+	}
+	told["log"] = p.output()
+	mustNotTell(t, told, "private", "other@")
 }
 
 // failures are the times at which mails were not delivered, by the log.

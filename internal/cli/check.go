@@ -231,6 +231,6 @@ func (c *checker) print(line string) {
 }
 
 func mailDomainsFlag(to *[]string) cli.Flag {
-	return listFlag("mail-domains", to, "domains, such as example.org, whose addresses in notify get mail; "+
+	return listFlag("mail-domains", to, "domains, such as example.org, whose addresses get mail; "+
 		"subdomains count only if they are named")
 }

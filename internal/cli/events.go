@@ -24,14 +24,14 @@ func (c *config) eventFlags() []cli.Flag {
 		durationFlag("event-retry", &c.events.Retry, 72*time.Hour,
 			"how long a webhook or a mail that fails is tried again, up to 720h"),
 		durationFlag("notify-interval", &c.events.NotifyInterval, 10*time.Minute,
-			"least time between two mails about a form to an address, 1s to 24h"),
+			"least time between two mails about a form, or about a submission to whoever sent it, 1s to 24h"),
 	}, mailFlags(&c.mailer, &c.notified)...)
 }
 
 // mailFlags set the options of mails, and the domains that may get them.
 func mailFlags(to *events.MailOptions, domains *[]string) []cli.Flag {
 	return []cli.Flag{
-		textFlag("smtp", &to.Server, "mail server, for notify in forms: smtp://USER@HOST:587, "+
+		textFlag("smtp", &to.Server, "mail server, for notify and submitterMail in forms: smtp://USER@HOST:587, "+
 			"or smtps://USER@HOST:465 for TLS at once; needs --mail-from and --public-url"),
 		textFlag("smtp-password-file", &to.PasswordFile,
 			"file with the password of the user in --smtp; or FORMULARY_SMTP_PASSWORD has the password itself"),

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -262,7 +263,11 @@ func (d *Dispatcher) destinations() map[string]destination {
 	if mail := d.Listeners.mail; mail != nil {
 		tell := func(ctx context.Context, events []store.Event) error {
 			e := events[len(events)-1]
-			return mail.Send(ctx, Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)})
+			m := Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)}
+			if _, field, found := strings.Cut(e.Recipient, " "); found { // no address has a space
+				return d.tellSubmitter(ctx, e, field, m)
+			}
+			return mail.Send(ctx, m)
 		}
 		all[store.MailHook] = destination{maxTold, maxTold, d.NotifyInterval, tell}
 	}
@@ -280,7 +285,7 @@ func (d *Dispatcher) post(ctx context.Context, hook *Hook, e store.Event) error 
 			data.Submission, err = d.Encode(sub)
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return errors.New("the submission can't be read")
+			return errUnread
 		}
 	}
 	_, err := hook.post(ctx, e.Message, payload{e.Type, e.Created.UTC(), data})

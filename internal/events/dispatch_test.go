@@ -52,13 +52,13 @@ func testBody(t *testing.T, on enginetest.Engine) {
 		{"form that became anonymous", "submission", anonymous, "someone", nil, []string{begin + `}}`}},
 		{"form that was anonymous", "submission", named, "", nil, []string{begin + `}}`}},
 		{"deleted", "submission", named, "someone", func(f *fixture, key store.Key) error {
-			return f.store.Delete(t.Context(), key, nil, f.listeners.Events(named, false, store.SubmissionDeleted, at)...)
+			return f.store.Delete(t.Context(), key, nil, f.listeners.Events(named, false, store.SubmissionDeleted, at, nil)...)
 		}, []string{begin + `}}`, strings.Replace(begin, "created", "deleted", 1) + `}}`}},
 		{"updated", "submission", named, "someone", func(f *fixture, key store.Key) error {
 			_, err := f.store.Update(t.Context(), key, func(forms.Submission) (store.Change, error) {
 				return store.Change{
 					Entries: []forms.Entry{{ID: 8193, FieldID: "text", Value: "new"}}, Changed: at,
-					Events: f.listeners.Events(named, false, store.SubmissionUpdated, at),
+					Events: f.listeners.Events(named, false, store.SubmissionUpdated, at, nil),
 				}, nil
 			})
 			return err

@@ -14,12 +14,15 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Mail tells one recipient how many submissions of a form have come. Without a form it is a test.
+// Mail tells one recipient how many submissions of a form have come, or whoever sent a
+// submission that it has come or was changed. Without a form it is a test.
 type Mail struct {
-	To, Title string
-	PageID    int64
-	FormID    string
-	Count     int
+	To, Title  string
+	PageID     int64
+	FormID     string
+	Count      int
+	Submission int64 // 0 unless it is to whoever sent it
+	Changed    bool
 }
 
 // MailSender sends mails to the addresses that it allows. Its errors show no address.
@@ -81,8 +84,10 @@ func (l *Listeners) Watch(ctx context.Context) {
 func (l *Listeners) Reload(ctx context.Context) { l.watcher.Reload(ctx) }
 
 // Events returns an event for each listener, to be stored with a change of a submission.
-// It allocates nothing if there are none.
-func (l *Listeners) Events(form *forms.Form, anonymous bool, eventType string, at time.Time) (list []store.Event) {
+// Of an update, before has the values that it changes. It allocates nothing if there are none.
+func (l *Listeners) Events(
+	form *forms.Form, anonymous bool, eventType string, at time.Time, before map[string]string,
+) (list []store.Event) {
 	event := store.Event{Type: eventType, Created: at, Anonymous: anonymous}
 	for _, h := range *l.hooks.Load() {
 		if has(h.pages, form.PageID) && has(h.forms, form.ID) && has(h.events, eventType) {
@@ -90,10 +95,18 @@ func (l *Listeners) Events(form *forms.Form, anonymous bool, eventType string, a
 			list = append(list, event)
 		}
 	}
-	if l.mail == nil || eventType != store.SubmissionCreated {
+	if l.mail == nil {
 		return list
 	}
 	event.Hook, event.Title = store.MailHook, form.Title
+	created := eventType == store.SubmissionCreated
+	if form.SubmitterMail != "" && (created || form.ChangesByEditors(before)) {
+		event.Recipient, event.Message = " "+form.SubmitterMail, rand.Text()
+		list = append(list, event)
+	}
+	if !created {
+		return list
+	}
 	for _, address := range form.Notify {
 		if l.mail.Allows(address) {
 			event.Recipient, event.Message = address, rand.Text()

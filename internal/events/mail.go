@@ -232,10 +232,18 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 	// A header has one line, and mail readers decode what is between =? and ?=.
 	isBreak := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
 	title := strings.Join(strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), isBreak), " ")
-	subject := forms.Counted(n.Count, "new submission", "new submissions") + ": " + forms.Truncate(title, maxTitle)
-	link := m.public.JoinPath("page", strconv.FormatInt(n.PageID, 10), "form", url.PathEscape(n.FormID), "results")
-	text := fmt.Sprintf("%s\n\n%s\n\nThe form has your address under \"notify\". "+
-		"To get no more such mails, have it removed there.\n", subject, link)
+	what, news, page := forms.Counted(n.Count, "new submission", "new submissions"), "", "results"
+	why := "The form has your address under \"notify\". To get no more such mails, have it removed there."
+	if n.Submission != 0 {
+		what, news, page = "Your submission", "It has arrived.\n\n", "submission/"+strconv.FormatInt(n.Submission, 10)
+		why = "Your address is an answer in it. If somebody else has written it there, ignore this mail."
+	}
+	if n.Changed {
+		news = "Editors of the form have changed something about it.\n\n"
+	}
+	subject := what + ": " + forms.Truncate(title, maxTitle)
+	link := m.public.JoinPath("page", strconv.FormatInt(n.PageID, 10), "form", url.PathEscape(n.FormID), page)
+	text := fmt.Sprintf("%s\n\n%s%s\n\n%s\n", subject, news, link, why)
 	if n.FormID == "" {
 		subject, text = "Test mail", "This is a test: mails from "+m.public.String()+" arrive.\n"
 	}
@@ -262,6 +270,8 @@ func explainMail(ctx context.Context, err error) error {
 		return err
 	case ctx.Err() != nil:
 		phrase = "no answer in time"
+	case isRefused && refused.Reason == mail.ErrSMTPRcptTo && !refused.IsTemp():
+		return noRecipient(refused.ErrorCode())
 	case isRefused && refused.ErrorCode() != 0:
 		what := cmp.Or(refusals[refused.Reason], "mail")
 		phrase = fmt.Sprintf("the mail server refused the %s (%d)", what, refused.ErrorCode())
@@ -275,4 +285,11 @@ func explainMail(ctx context.Context, err error) error {
 		phrase = "the mail server offers no sign-in"
 	}
 	return errors.New(phrase)
+}
+
+// noRecipient is the code with which a mail server has refused a recipient for good.
+type noRecipient int
+
+func (c noRecipient) Error() string {
+	return fmt.Sprintf("the mail server refused the recipient (%d)", int(c))
 }

@@ -72,12 +72,21 @@ func TestMailMessage(t *testing.T) {
 	server := mailtest.Start(t, mailtest.Options{})
 	m := newMailer(t, mailOptions("smtp://"+server.Addr), nil)
 	other := Mail{To: "o'neil+x@Example.org", Title: "Übergabe – 引き継ぎ 🎉", PageID: 7, FormID: "größe.1", Count: 1}
-	for _, mail := range []Mail{leave(3), other} {
+	mine := leave(1)
+	mine.Submission = 17
+	changed := mine
+	changed.Title, changed.Changed = "a\r\nBcc: evil@example.org", true
+	for _, mail := range []Mail{leave(3), other, mine, changed} {
 		testkit.Must(t, m.Send(t.Context(), mail))
 	}
-	for i, want := range []struct{ to, subject, link string }{
-		{"<hr@example.org>", "3 new submissions: Leave request", "https://forms.example.org/page/102/form/leave/results"},
-		{"<o'neil+x@Example.org>", "1 new submission: Übergabe – 引き継ぎ 🎉", "https://forms.example.org/page/7/form/gr%C3%B6%C3%9Fe.1/results"},
+	const notify = "\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n"
+	const submission = "https://forms.example.org/page/102/form/leave/submission/17\n\n" +
+		"Your address is an answer in it. If somebody else has written it there, ignore this mail.\n"
+	for i, want := range []struct{ to, subject, text string }{
+		{"<hr@example.org>", "3 new submissions: Leave request", "https://forms.example.org/page/102/form/leave/results" + notify},
+		{"<o'neil+x@Example.org>", "1 new submission: Übergabe – 引き継ぎ 🎉", "https://forms.example.org/page/7/form/gr%C3%B6%C3%9Fe.1/results" + notify},
+		{"<hr@example.org>", "Your submission: Leave request", "It has arrived.\n\n" + submission},
+		{"<hr@example.org>", "Your submission: a Bcc: evil@example.org", "Editors of the form have changed something about it.\n\n" + submission},
 	} {
 		header, text := parseMail(t, server.Mails()[i])
 		for key, want := range map[string]string{
@@ -96,7 +105,7 @@ func TestMailMessage(t *testing.T) {
 		if id := header.Get("Message-Id"); !strings.HasPrefix(id, "<") || !strings.HasSuffix(id, "@example.org>") {
 			t.Errorf("message id %q", id)
 		}
-		if text != want.subject+"\n\n"+want.link+"\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n" {
+		if text != want.subject+"\n\n"+want.text {
 			t.Errorf("text %q", text)
 		}
 	}

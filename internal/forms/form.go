@@ -75,6 +75,19 @@ type Form struct {
 	// Notify are the addresses that get a mail when submissions have come. Their
 	// domains are in lower case, and no address is listed twice.
 	Notify []string
+
+	// SubmitterMail is the id of the field with the address that is told when a submission
+	// has come, and when editors have changed answers that only they give; "" for none.
+	SubmitterMail string
+}
+
+// ChangesByEditors reports whether a change, by the values before it, is one of answers that
+// only editors give.
+func (f *Form) ChangesByEditors(before map[string]string) bool {
+	return slices.ContainsFunc(f.Fields, func(field *Field) bool {
+		_, changed := before[field.ID]
+		return changed && field.ByEditors
+	})
 }
 
 // Moment is a day, or a point in time, as an author writes it. The zero value is none.

@@ -18,7 +18,7 @@ var Keys = map[string][]string{
 var (
 	formKeys = []string{
 		"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "lockIf", "withdraw",
-		"thanks", "notify", "fields",
+		"submitterMail", "thanks", "notify", "fields",
 	}
 	fieldKeys = []string{
 		"id", "type", "label", "help", "required", "options",

@@ -73,7 +73,7 @@ func (r *formReader) rule(m *yaml.Node, c *conditionReader, noun, hint string) {
 	rule := forms.Rule{FieldID: field.Value, Operator: operator}
 	r.operand(m, &rule)
 	c.Rules = append(c.Rules, rule)
-	rank, known := r.rankOf(field)
+	rank, known := r.rankOf(field, "")
 	switch {
 	case !known:
 		return
@@ -121,8 +121,9 @@ func (r *formReader) countScan(at int, rule forms.Rule, rank int) {
 }
 
 // rankOf returns the rank of the field that n names. One that does not exist is reported,
-// in large forms without the field that was probably meant: the search would take too long.
-func (r *formReader) rankOf(n *yaml.Node) (rank int, known bool) {
+// with the field that was probably meant, or else with the hint. In large forms that field is
+// not searched for: it would take too long.
+func (r *formReader) rankOf(n *yaml.Node, hint string) (rank int, known bool) {
 	if rank, known = r.ranks[n.Value]; known {
 		return rank, true
 	}
@@ -133,7 +134,7 @@ func (r *formReader) rankOf(n *yaml.Node) (rank int, known bool) {
 			ids = append(ids, field.ID)
 		}
 	}
-	r.errorf(n.Column, didYouMean(nearest(n.Value, ids)), "unknown field %s", quote(n.Value))
+	r.errorf(n.Column, cmp.Or(didYouMean(nearest(n.Value, ids)), hint), "unknown field %s", quote(n.Value))
 	return 0, false
 }
 

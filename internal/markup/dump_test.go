@@ -64,6 +64,7 @@ func (d *dumper) form(f *forms.Form) {
 	if f.LockIf != nil {
 		d.add(true, " lock %s", dumpCondition(f.LockIf))
 	}
+	d.add(f.SubmitterMail != "", " mails %q", f.SubmitterMail)
 	d.add(f.Thanks != "", " thanks %q", f.Thanks)
 	d.add(f.Notify != nil, " notify %q", f.Notify)
 	d.add(true, "\n")

@@ -110,7 +110,7 @@ func (r *formReader) reference(m *yaml.Node, key string) *forms.Bound {
 // checkReference reports a bound that names no field that it can.
 func (r *formReader) checkReference(b boundReference) {
 	f, id := r.form.Fields[b.rank], quote(b.field.Value)
-	rank, known := r.rankOf(b.field)
+	rank, known := r.rankOf(b.field, "")
 	switch {
 	case !known:
 	case rank == b.rank:

@@ -41,7 +41,7 @@ func (r *formReader) notify(m *yaml.Node) {
 			r.warnf(n.Column, "remove one of them", "notify %s appears twice: it gets each mail once", quote(n.Value))
 		default:
 			r.form.Notify = append(r.form.Notify, address)
-			r.warnOfNoMail(n)
+			r.warnOfNoMail(n, n.Value)
 		}
 	}
 }
@@ -52,18 +52,18 @@ type Mail struct {
 	Domains forms.MailDomains
 }
 
-// warnOfNoMail warns of an address that gets no mail.
-func (r *formReader) warnOfNoMail(n *yaml.Node) {
+// warnOfNoMail warns of an address that gets no mail, or of others who get none.
+func (r *formReader) warnOfNoMail(n *yaml.Node, who string) {
 	switch {
-	case r.mail == nil, !r.mail.Off && r.mail.Domains.Allows(n.Value):
+	case r.mail == nil:
 	case r.mail.Off:
-		r.warnf(n.Column, "ask the operator of the server, or remove the address",
-			"%s gets no mail: mail is not set up on this server (--smtp)", n.Value)
+		r.warnf(n.Column, "ask the operator of the server, or remove it",
+			"%s gets no mail: mail is not set up on this server (--smtp)", who)
 	case len(r.mail.Domains) == 0:
 		r.warnf(n.Column, "name the domains that get mail with --mail-domains",
-			"%s gets no mail: no domain is allowed", n.Value)
-	default:
+			"%s gets no mail: no domain is allowed", who)
+	case who == n.Value && !r.mail.Domains.Allows(who):
 		r.warnf(n.Column, "use an address of an allowed domain, or have this one allowed",
-			"%s gets no mail: its domain is not one of --mail-domains", n.Value)
+			"%s gets no mail: its domain is not one of --mail-domains", who)
 	}
 }

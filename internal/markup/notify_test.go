@@ -19,6 +19,7 @@ func TestNoMail(t *testing.T) {
 	}
 	const fields = "\nfields: [{id: x, type: date}]\n"
 	markdown := "```form\nform: a\nnotify: [hr@Example.org, x@other.org]" + fields + "```\n"
+	submitter := "```form\nform: a\nsubmitterMail: x\nfields: [{id: x, type: textfield, validate: email}]\n```\n"
 	for _, tt := range []struct {
 		name   string
 		mail   *Mail
@@ -33,6 +34,9 @@ func TestNoMail(t *testing.T) {
 		{"off", &Mail{Off: true}, Markdown, markdown, []string{
 			"3:10 hr@Example.org gets no mail: mail is not set up on this server (--smtp)", "3:26 x@other.org gets no mail: mail is not set up on this server (--smtp)",
 		}},
+		{"submitters", allowed("example.org"), Markdown, submitter, nil},
+		{"submitters, no domain", allowed(), Markdown, submitter, []string{"3:16 whoever submits gets no mail: no domain is allowed"}},
+		{"submitters, off", &Mail{Off: true}, Markdown, submitter, []string{"3:16 whoever submits gets no mail: mail is not set up on this server (--smtp)"}},
 		{
 			"a list", allowed("example.org"), Markdown, "```form\nform: a\nnotify:\n  - a@example.org\n  - \"x@other.org\"\n  - b@sub.example.org" + fields + "```\n",
 			[]string{"5:5 x@other.org gets no mail: its domain is not one of --mail-domains", "6:5 b@sub.example.org gets no mail: its domain is not one of --mail-domains"},
@@ -56,7 +60,7 @@ func TestNoMail(t *testing.T) {
 			}
 			got = append(got, fmt.Sprintf("%d:%d %s", d.Line, d.Column, d.Message))
 		}
-		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") || len(page.Blocks) != 1 || page.Blocks[0].Form == nil || len(page.Blocks[0].Form.Notify) == 0 {
+		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") || len(page.Blocks) != 1 || page.Blocks[0].Form == nil {
 			t.Errorf("%s: %q, want %q; %+v", tt.name, got, tt.want, page.Blocks)
 		}
 	}

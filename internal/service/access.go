@@ -116,16 +116,16 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 	}
 	n := a.unfilled()
 	n.Created, n.Entries, n.Files = now, entries, files
-	n.Events = a.events(store.SubmissionCreated, n.Created)
+	n.Events = a.events(store.SubmissionCreated, n.Created, nil)
 	return n, nil
 }
 
 // events returns what is stored with a change for those who listen.
-func (a *Access) events(eventType string, at time.Time) []store.Event {
+func (a *Access) events(eventType string, at time.Time, before map[string]string) []store.Event {
 	if a.service.opts.Events == nil {
 		return nil
 	}
-	return a.service.opts.Events(a.Form, a.anonymous, eventType, at)
+	return a.service.opts.Events(a.Form, a.anonymous, eventType, at, before)
 }
 
 // unfilled is a submission of the caller without what they filled in.
@@ -261,7 +261,7 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 	if before := forms.ValuesBefore(stored, entries, old.Files, files); len(before) > 0 {
 		change.Step = a.step(now, before)
 		change.Changed, change.Changer = now, change.Step.Username
-		change.Events = a.events(store.SubmissionUpdated, change.Changed)
+		change.Events = a.events(store.SubmissionUpdated, change.Changed, before)
 	}
 	return change, cmp.Or(a.service.checkSize(entries, stored), checkFiles(files, old.Files))
 }
@@ -343,7 +343,8 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		}
 	}
 	check := func(sub forms.Submission) error { return cmp.Or(a.MayDelete(sub), a.check(pre, sub)) }
-	err := a.service.opts.Store.Delete(ctx, a.key(id), check, a.events(store.SubmissionDeleted, a.service.opts.Now())...)
+	told := a.events(store.SubmissionDeleted, a.service.opts.Now(), nil)
+	err := a.service.opts.Store.Delete(ctx, a.key(id), check, told...)
 	a.countWrite()
 	return Explain(err)
 }

@@ -21,7 +21,7 @@ type told struct {
 
 // listens has all changes told to a hook, and returns what is stored for it.
 func (w *world) listens() (stored func() []told) {
-	w.opts.Events = func(form *forms.Form, anonymous bool, eventType string, at time.Time) []store.Event {
+	w.opts.Events = func(form *forms.Form, anonymous bool, eventType string, at time.Time, _ map[string]string) []store.Event {
 		if form.PageID != 1 || form.ID == "" {
 			w.t.Errorf("events of form %d %q", form.PageID, form.ID)
 		}
@@ -57,6 +57,11 @@ func testEvents(t *testing.T, on enginetest.Engine) {
 		w.clock = w.clock.Add(time.Second)
 		return w.clock
 	}
+	listen, before := w.opts.Events, map[string]string{"never": "called"}
+	w.opts.Events = func(form *forms.Form, anonymous bool, eventType string, at time.Time, b map[string]string) []store.Event {
+		before = b
+		return listen(form, anonymous, eventType, at, b)
+	}
 	a := w.as(editor, "named")
 	merge := func(id int64, value string) error {
 		_, err := a.Merge(t.Context(), id, answer(value), nil, admitAll)
@@ -65,6 +70,9 @@ func testEvents(t *testing.T, on enginetest.Engine) {
 
 	sub := w.submits(owner, "named", "one")
 	expect("create", told{"named", store.SubmissionCreated, sub.ID, w.clock, false})
+	if before != nil {
+		t.Errorf("before a create: %v", before)
+	}
 	once, _, err := w.as(owner, "named").Create(t.Context(), answer("two"), "key")
 	w.wants("create with a key", err, "ok")
 	expect("create with a key", told{"named", store.SubmissionCreated, once.ID, w.clock, false})
@@ -84,6 +92,9 @@ func testEvents(t *testing.T, on enginetest.Engine) {
 	at := tick()
 	w.wants("merge", merge(sub.ID, "new"), "ok")
 	expect("merge", told{"named", store.SubmissionUpdated, sub.ID, at, false})
+	if diff := cmp.Diff(map[string]string{"text": "one"}, before); diff != "" {
+		t.Error(diff)
+	}
 	tick()
 	w.wants("merge of the same", merge(sub.ID, "new"), "ok")
 	expect("merge of the same")

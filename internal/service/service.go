@@ -35,7 +35,8 @@ type Options struct {
 	MaxSubmission int64
 	MaxFile       int64 // bytes of one file; 0 for DefaultMaxFile
 	// Events returns what listeners are to be told of a change, to be stored with it; nil for nothing.
-	Events func(form *forms.Form, anonymous bool, eventType string, at time.Time) []store.Event
+	// Of an update, before has the values that it changes.
+	Events func(form *forms.Form, anonymous bool, eventType string, at time.Time, before map[string]string) []store.Event
 }
 
 // Service answers callers.

@@ -81,7 +81,7 @@ func TestExamples(t *testing.T) {
 	}
 	for _, place := range []string{"form", "field", "option", "section"} {
 		for _, key := range markup.Keys[place] {
-			// notify is in a comment: on a server that sends no mail, it is a problem.
+			// Mails are in comments: on a server that sends none, they are a problem.
 			if !regexp.MustCompile(`(?m)^[- ]*(?:# )?` + key + `:`).MatchString(all) {
 				t.Errorf("no template has %s", key)
 			}

@@ -1,0 +1,65 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+const (
+	maxPerAddress = 10  // mails to an address that submissions have, per form and interval
+	maxAddress    = 254 // bytes of it: what mail servers take
+)
+
+var errUnread = errors.New("the submission can't be read")
+
+// tellSubmitter tells whoever sent a submission of its events, the last of which is e. The
+// address is the answer to a field, as it is now. Nobody is told if the submission is gone,
+// or the answer is no address that gets mail.
+func (d *Dispatcher) tellSubmitter(ctx context.Context, e store.Event, field string, m Mail) error {
+	sub, err := d.Store.Get(ctx, store.Key{PageID: e.PageID, FormID: e.FormID, ID: e.Submission})
+	if errors.Is(err, store.ErrNotFound) || err == nil && sub.Username == "" { // they could not open it
+		return nil
+	}
+	entries, decodeErr := sub.Entries.Decode()
+	if err != nil || decodeErr != nil {
+		return errUnread
+	}
+	m.To = forms.EntryValues(entries)[field]
+	m.Submission, m.Changed = e.Submission, e.Type == store.SubmissionUpdated
+	if !forms.IsEmail(m.To) || len(m.To) > maxAddress || !d.Listeners.mail.Allows(m.To) {
+		return nil
+	}
+	return d.sendLimited(ctx, e.Queue, m)
+}
+
+// sendLimited sends a mail unless its address has had enough. Each mail delays one of
+// maxPerAddress queues, which have no events, for the interval: all servers see them, and
+// they are removed like others that are due and empty.
+func (d *Dispatcher) sendLimited(ctx context.Context, q store.Queue, m Mail) error {
+	for n := range maxPerAddress {
+		slot, err := d.Store.ReserveQueue(ctx, q, fmt.Sprint(strings.ToLower(m.To), " ", n), d.tune.lease)
+		if err != nil {
+			return errUnread
+		}
+		if slot.Token == 0 {
+			continue
+		}
+		err = d.Listeners.mail.Send(ctx, m)
+		if refused, ok := errors.AsType[noRecipient](err); ok { // to try again would not help
+			d.Log.Warn("a mail to a submitter was refused", "page", m.PageID, "form", m.FormID, "error", refused)
+			err = nil
+		}
+		var s store.Settlement
+		if err == nil {
+			s.Delay = d.NotifyInterval
+		}
+		d.note(ctx, d.Store.SettleQueue(ctx, slot, s))
+		return err
+	}
+	return nil
+}
