@@ -30,14 +30,15 @@ const maxPasswordLen = 72
 // wrong. It does not say which of the two.
 var ErrBadCredentials = errors.New("unknown user or wrong password")
 
-// ThrottledError says that too many attempts failed lately. The password was not
-// checked.
+// ThrottledError says that the password was not checked: too many attempts failed lately,
+// or too many other logins are under way.
 type ThrottledError struct {
 	RetryAfter time.Duration // whole seconds, at least one
+	Busy       bool          // with other logins
 }
 
 func (e *ThrottledError) Error() string {
-	return fmt.Sprintf("too many failed attempts, try again in %s", e.RetryAfter)
+	return fmt.Sprintf("too many logins or failed attempts, try again in %s", e.RetryAfter)
 }
 
 type (
@@ -141,7 +142,7 @@ func Open(opts Options) (*Directory, error) {
 }
 
 // Authenticate returns the identity of the user with this name and password. The error is
-// ErrBadCredentials, a *ThrottledError, a *BusyError or that of ctx. addr is
+// ErrBadCredentials, a *ThrottledError or that of ctx. addr is
 // where the attempt comes from, with or without a port; it matters to
 // throttling only.
 //
@@ -174,7 +175,7 @@ func (d *Directory) Authenticate(ctx context.Context, user, password, addr strin
 
 // Reverify returns the current identity of a user whose name and password were
 // right when Authenticate saw them, and were stored since, as by a session.
-// The error is ErrBadCredentials, a *BusyError or that of ctx.
+// The error is ErrBadCredentials, a *ThrottledError that is Busy, or that of ctx.
 //
 // This is no way to guess a password, and must not become one: the caller has to
 // forget a credential that is refused. So Reverify knows no address, is not

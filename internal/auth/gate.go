@@ -31,8 +31,8 @@ func (g *gate) pass(ctx context.Context, m mac, from netip.Addr, user string, ve
 	// The throttle does not hold up a host that has sent this very credential
 	// before and only has to be verified anew: others may guess there.
 	returning := g.verified.usedFrom(m, from)
-	trusted, err := g.throttle.allow(from, user)
-	if err != nil && !returning {
+	buckets, trusted := g.throttle.buckets(from, user)
+	if err := g.throttle.check(buckets); err != nil && !returning {
 		return err
 	}
 	release, err := g.slots.acquire(ctx, trusted || returning)

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -14,19 +13,11 @@ const (
 	// maxWaiting bounds each of the two queues for a slot.
 	maxWaiting = 256
 	// maxWait is how long an attempt waits for a slot. It is also the RetryAfter of
-	// a BusyError.
+	// errBusy.
 	maxWait = 5 * time.Second
 )
 
-// BusyError means that too many other logins are under way. The password was not
-// checked.
-type BusyError struct {
-	RetryAfter time.Duration // whole seconds, at least one
-}
-
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("too many logins at the same time, try again in %s", e.RetryAfter)
-}
+var errBusy = &ThrottledError{RetryAfter: maxWait, Busy: true}
 
 // loginSlots limits how many passwords are verified at the same time. Known users take
 // one slot. Strangers also need one of a second, smaller set, and wait there: so a
@@ -45,7 +36,7 @@ func newLoginSlots(total int) *loginSlots {
 func hashingCores() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // acquire waits for a slot. The caller must call release once. The error is a
-// *BusyError or that of ctx.
+// errBusy or that of ctx.
 func (s *loginSlots) acquire(ctx context.Context, known bool) (release func(), err error) {
 	waiting, needed := &s.strangeWaiting, []*semaphore.Weighted{s.strangers, s.all}
 	if known {
@@ -53,9 +44,9 @@ func (s *loginSlots) acquire(ctx context.Context, known bool) (release func(), e
 	}
 	defer waiting.Add(-1)
 	if waiting.Add(1) > maxWaiting {
-		return nil, &BusyError{RetryAfter: maxWait}
+		return nil, errBusy
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, &BusyError{RetryAfter: maxWait})
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, errBusy)
 	defer cancel()
 	for i, slots := range needed {
 		if slots.Acquire(ctx, 1) != nil {

@@ -14,9 +14,8 @@ import (
 
 func (f *fixture) wantBusy(user, password, addr string) {
 	f.t.Helper()
-	var busy *BusyError
-	if err := f.login(user, password, addr); !errors.As(err, &busy) || busy.RetryAfter != maxWait {
-		f.t.Errorf("login of %s from %s: got %v, want a BusyError", user, addr, err)
+	if err := f.login(user, password, addr); !errors.Is(err, errBusy) {
+		f.t.Errorf("login of %s from %s: got %v, want %v", user, addr, err, errBusy)
 	}
 }
 
@@ -117,9 +116,8 @@ func TestQueuesForSlotsAreBounded(t *testing.T) {
 				u.ask("", trusted)
 			}
 			start := time.Now()
-			var busy *BusyError
-			if _, err := u.slots.acquire(t.Context(), trusted); !errors.As(err, &busy) || time.Since(start) != 0 {
-				t.Errorf("trusted %t: got %v after %s, want a BusyError at once", trusted, err, time.Since(start))
+			if _, err := u.slots.acquire(t.Context(), trusted); !errors.Is(err, errBusy) || time.Since(start) != 0 {
+				t.Errorf("trusted %t: got %v after %s, want errBusy at once", trusted, err, time.Since(start))
 			}
 			u.ask("other", !trusted) // has a queue of its own
 			for range 2 + maxWaiting {
@@ -136,8 +134,7 @@ func TestWaitForASlotIsBounded(t *testing.T) {
 		u.ask("holder", true)
 		for _, trusted := range []bool{false, true} {
 			start := time.Now()
-			var busy *BusyError
-			if _, err := u.slots.acquire(t.Context(), trusted); !errors.As(err, &busy) || time.Since(start) != maxWait {
+			if _, err := u.slots.acquire(t.Context(), trusted); !errors.Is(err, errBusy) || time.Since(start) != maxWait {
 				t.Errorf("trusted %t: got %v after %s", trusted, err, time.Since(start))
 			}
 		}
@@ -187,7 +184,7 @@ func TestKnownUserGoesBeforeAFlood(t *testing.T) {
 	})
 }
 
-// Coalesced attempts get the same BusyError. Otherwise each of them in turn would
+// Coalesced attempts get the same error. Otherwise each of them in turn would
 // lead the next flight, and wait the whole time again.
 func TestCoalescedAttemptsFailTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -49,11 +49,7 @@ const (
 // key is a hash, under a secret random seed, because names and addresses come from
 // the attacker and can be long, and the tables must stay small.
 func (t *throttle) key(kind string, from netip.Addr, user string) uint64 {
-	return maphash.Comparable(t.seed, struct {
-		kind string
-		from netip.Addr
-		user string
-	}{kind, from, user})
+	return maphash.Comparable(t.seed, [...]any{kind, from, user})
 }
 
 func (t *throttle) pair(from netip.Addr, user string) bucket {
@@ -74,15 +70,8 @@ func (t *throttle) buckets(from netip.Addr, user string) (list []bucket, trusted
 	}, false
 }
 
-// allow returns an error if an attempt may not be made now, without counting it.
-// trusted is whether the pair has succeeded before.
-func (t *throttle) allow(from netip.Addr, user string) (trusted bool, err error) {
-	list, trusted := t.buckets(from, user)
-	return trusted, t.check(list)
-}
-
-// check returns an error if a bucket is empty. It makes no entries, because an
-// attempt that is refused costs the attacker nothing.
+// check returns an error if a bucket is empty: an attempt may not be made now. It makes no
+// entries, because an attempt that is refused costs the attacker nothing.
 func (t *throttle) check(list []bucket) error {
 	var wait time.Duration
 	for _, b := range list {

@@ -81,7 +81,7 @@ func NewWiki(opts WikiOptions) *Wiki {
 		blocked:  newTable(now, otter.ExpiryWriting[blockedKey, blocked](wiki.MaxSilence)),
 		unknown: limit.New(limit.Options{
 			Total: 64, PerKey: 4, Wait: maxWait, Pace: 200 * time.Millisecond,
-			Busy: &BusyError{maxWait}, Overloaded: errSilent, Stuck: errSilent,
+			Busy: errBusy, Overloaded: errSilent, Stuck: errSilent,
 		}),
 	}
 }
@@ -111,7 +111,7 @@ func bearerToken(r *http.Request) (string, bool) {
 }
 
 // Authenticate is as that of Directory. The error can also be a *RefusedError, a
-// *wiki.ThrottledError or a *wiki.UnavailableError, and is no *BusyError.
+// *wiki.ThrottledError or a *wiki.UnavailableError, and is never a busy *ThrottledError.
 func (w *Wiki) Authenticate(ctx context.Context, user, password, addr string) (Identity, error) {
 	return w.authenticate(ctx, wiki.Credential{User: user, Password: password}, addr)
 }
@@ -170,7 +170,7 @@ func (w *Wiki) lead(
 		s, err = w.verify(ctx, c, m, addr)
 		return err
 	})
-	if _, busy := errors.AsType[*BusyError](err); busy {
+	if errors.Is(err, errBusy) {
 		err = errSilent
 	}
 	if err != nil {
@@ -272,7 +272,7 @@ func (w *Wiki) Refresh(id Identity) (Identity, error) {
 
 // IdentifyBrowser returns who sends the request of a browser by the wiki's cookies.
 // The error is ErrNobody if they are those of no user, or of a request that another
-// site has caused. It can be a *BusyError or a *wiki.UnavailableError.
+// site has caused. It can be a *ThrottledError or a *wiki.UnavailableError.
 func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	if !lax(r) {
 		return Identity{}, ErrNobody
@@ -284,11 +284,7 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	if len(cookies) == 0 {
 		return Identity{}, ErrNobody
 	}
-	var text strings.Builder
-	for _, c := range cookies {
-		text.WriteString(c.Name + "=" + c.Value + "; ")
-	}
-	m := w.verified.mac("", "", text.String())
+	m := w.verified.mac("", "", fmt.Sprint(cookies))
 	session, ok := w.browsers.GetIfPresent(m)
 	if !ok {
 		key := "cookies" + string(m[:])

@@ -104,8 +104,8 @@ func TestWikiUnknownCookiesAreRefused(t *testing.T) {
 		time.AfterFunc(time.Second, release)
 		for i := range 200 {
 			all.Go(func() {
-				var busy *auth.BusyError
-				if _, err := u.browser(t.Context(), fmt.Sprint("nobody", i), here); errors.As(err, &busy) {
+				var busy *auth.ThrottledError
+				if _, err := u.browser(t.Context(), fmt.Sprint("nobody", i), here); errors.As(err, &busy) && busy.Busy {
 					refused.Add(1)
 				} else if !errors.Is(err, auth.ErrNobody) {
 					t.Errorf("at one that answers: %v", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"syscall"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -17,7 +18,7 @@ import (
 func advise(err error) error {
 	var usersFile *auth.UsersFileError
 	var certificate *server.CertificateError
-	var listen *server.ListenError
+	var network *net.OpError
 	switch {
 	case errors.Is(err, sqlite.ErrInUse):
 		return fmt.Errorf("%w: stop it, or choose another --data", err)
@@ -33,8 +34,8 @@ func advise(err error) error {
 	case errors.As(err, &certificate):
 		return fmt.Errorf("%w (--tls-cert wants a PEM file with the certificate and its chain, "+
 			"--tls-key one with its key)", err)
-	case errors.As(err, &listen):
-		return fmt.Errorf("%w (%s)", err, listenAdvice(listen))
+	case errors.As(err, &network) && network.Op == "listen":
+		return fmt.Errorf("%w (%s)", err, listenAdvice(err))
 	default:
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,13 +32,13 @@ func TestAdvice(t *testing.T) {
 		{fmt.Errorf("data directory d %w", sqlite.ErrInUse), []string{": stop it, or choose another --data"}},
 		{fmt.Errorf("d/formulary.db %w", sqlite.ErrOccupied), []string{". Move it away, or choose another --data"}},
 		{fmt.Errorf("d/anonymous.key is missing: %w", service.ErrOtherKey), []string{"start once with --new-anonymous-key"}},
-		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrNotExist}}, []string{"(create it with: formulary passwd people USER)"}},
-		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrPermission}}, []string{"(let the user that formulary runs as read it)"}},
+		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrNotExist}, false}, []string{"(create it with: formulary passwd people USER)"}},
+		{&configError{&auth.UsersFileError{File: "people", Err: fs.ErrPermission}, false}, []string{"(let the user that formulary runs as read it)"}},
 		{certificate, []string{"--tls-cert", "--tls-key"}},
 		{malformed, []string{"--listen wants host:port"}},
-		{&server.ListenError{Address: "a:1", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, []string{"another process", "--listen"}},
-		{&server.ListenError{Address: "a:1", Err: syscall.EACCES}, []string{"1024", "--listen", "CAP_NET_BIND_SERVICE"}},
-		{&server.ListenError{Address: "a:1", Err: syscall.EADDRNOTAVAIL}, []string{"no such address", "--listen"}},
+		{&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, []string{"another process", "--listen"}},
+		{&net.OpError{Op: "listen", Err: syscall.EACCES}, []string{"1024", "--listen", "CAP_NET_BIND_SERVICE"}},
+		{&net.OpError{Op: "listen", Err: syscall.EADDRNOTAVAIL}, []string{"no such address", "--listen"}},
 	} {
 		got := advise(tt.err)
 		added, unchanged := strings.CutPrefix(got.Error(), tt.err.Error())

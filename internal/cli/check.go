@@ -227,7 +227,7 @@ func (c *checker) report(f finding) {
 // terminal act.
 func (c *checker) print(line string) {
 	line = strings.ReplaceAll(strings.ToValidUTF8(line, "\ufffd"), "\n", `\u000a`)
-	_, _ = fmt.Fprintln(server.EscapeLines(c.out), line)
+	_, _ = fmt.Fprintln(server.LineEscaper{W: c.out}, line)
 }
 
 func mailDomainsFlag(to *[]string) cli.Flag {

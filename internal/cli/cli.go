@@ -33,14 +33,13 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return ctx, nil
 	}
 	err := advise(root.Run(ctx, args))
-	_, isUsage := errors.AsType[*usageError](err)
-	_, isConfig := errors.AsType[*configError](err)
+	wrong, isConfig := errors.AsType[*configError](err)
 	switch {
 	case err == nil:
 		return 0
 	// urfave/cli does not call OnUsageError for an environment variable that can't be
 	// parsed. An error before any command has started is of the call.
-	case isUsage || !started:
+	case isConfig && wrong.usage || !started:
 		help := "--help"
 		if c := root.Command(root.Args().First()); c != nil {
 			help = c.Name + " --help"
@@ -65,18 +64,24 @@ func refuseArguments(_ context.Context, cmd *cli.Command) error {
 	return usagef("%s takes no argument, but got %s", cmd.Name, quoteArgument(cmd.Args().First()))
 }
 
-// usageError is a wrong call.
-type usageError struct{ error }
+// configError is a wrong call, or a file of the configuration that can't be used. Trying
+// again does not help.
+type configError struct {
+	error
+	usage bool // it is the call
+}
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
-
-func (e *usageError) Unwrap() error { return e.error }
-
-// configError is a file of the configuration that can't be used. Trying again
-// does not help.
-type configError struct{ error }
+func usagef(format string, args ...any) error { return &configError{fmt.Errorf(format, args...), true} }
 
 func (e *configError) Unwrap() error { return e.error }
+
+// configured is for what is made of files of the configuration: its error is a configError.
+func configured[T any](value T, err error) (T, error) {
+	if err != nil {
+		err = &configError{err, false}
+	}
+	return value, err
+}
 
 func newRoot(streams Streams) *cli.Command {
 	root := &cli.Command{
@@ -119,7 +124,7 @@ func configure(commands []*cli.Command) {
 func asUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
-		return &usageError{err}
+		return &configError{err, true}
 	}
 	hint := cli.SuggestFlag(cmd.Flags, name, false)
 	if name == "" || !strings.HasPrefix(hint, "--"+name[:1]) {

@@ -58,11 +58,7 @@ func (c *config) checkEvents() error {
 
 func newMailer(options events.MailOptions) (*events.Mailer, error) {
 	options.Password = os.Getenv("FORMULARY_SMTP_PASSWORD")
-	mailer, err := events.NewMailer(options)
-	if err != nil {
-		return nil, &configError{err}
-	}
-	return mailer, nil
+	return configured(events.NewMailer(options))
 }
 
 // openListeners reads who is told of changes.
@@ -75,11 +71,7 @@ func openListeners(c *config, log *slog.Logger) (*events.Listeners, error) {
 		}
 		sender = mailer
 	}
-	listeners, err := events.OpenListeners(c.hooks, sender, log)
-	if err != nil {
-		return nil, &configError{err}
-	}
-	return listeners, nil
+	return configured(events.OpenListeners(c.hooks, sender, log))
 }
 
 // newDelivery returns what tells listeners until its context ends, and registers its metrics.

@@ -32,7 +32,7 @@ func healthCommand(streams Streams) *cli.Command {
 			}
 			target, err := healthURL(cmd.Args().First(), os.Getenv("FORMULARY_LISTEN"))
 			if err != nil {
-				return &usageError{err}
+				return err
 			}
 			if err := askHealth(ctx, target); err != nil {
 				return fmt.Errorf("%s is not ready: %w", target.Host, err)
@@ -51,7 +51,7 @@ func healthURL(arg, listen string) (*url.URL, error) {
 	}
 	u, err := url.Parse(arg)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("use a URL such as http://127.0.0.1:8080")
+		return nil, usagef("use a URL such as http://127.0.0.1:8080")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/") + "/readyz"}, nil
 }

@@ -82,15 +82,12 @@ func hooksFlag(to *string) cli.Flag {
 // load reads the file of hooks. Without one there are none.
 func (f *hookFlags) load() (hooks []events.Hook, names []string, err error) {
 	if f.file != "" {
-		hooks, err = events.LoadHooks(f.file)
-	}
-	if err != nil {
-		return nil, nil, &configError{err}
+		hooks, err = configured(events.LoadHooks(f.file))
 	}
 	for _, hook := range hooks {
 		names = append(names, hook.Name)
 	}
-	return hooks, names, nil
+	return hooks, names, err
 }
 
 // requireHooks refuses names that are not known.

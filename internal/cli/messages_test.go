@@ -90,8 +90,7 @@ func serveBoth(t *testing.T) *httptest.Server {
 		}),
 		Auth: site.Users, Logger: site.Logger,
 	})
-	sessions, err := session.New(session.Options{Store: site.Engine, Users: site.Users, OwnerKey: testsite.Key})
-	testkit.Must(t, err)
+	sessions := session.New(session.Options{Store: site.Engine, Users: site.Users, OwnerKey: testsite.Key})
 	server := httptest.NewServer(routes("", rest.New(backend), web.New(web.Options{Backend: backend, Sessions: sessions, Key: testsite.Key})))
 	t.Cleanup(server.Close)
 	return server

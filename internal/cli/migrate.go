@@ -65,9 +65,7 @@ func migrate(ctx context.Context, streams Streams, from, to location, show sqlit
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	count, err := copystore.Copy(ctx, source, target, func(stage string, done, total int64) {
-		show(stage, "submissions", done, total)
-	})
+	count, err := copystore.Copy(ctx, source, target, show)
 	if errors.Is(err, copystore.ErrNotEmpty) {
 		return fmt.Errorf("%s: %w", to, err)
 	}

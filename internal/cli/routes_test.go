@@ -99,8 +99,8 @@ func TestBasePath(t *testing.T) {
 		"/a;b", "/a+b", "/{a}", "/a{$}", "/a/*", "/a\\b", "/a\n", "\n/a", "/a\x00", "https://wiki.example.org/forms", "C:/forms", "/<b>", `/"`, "/a:b", "/a@b",
 		"/" + strings.Repeat("a", maxBasePath),
 	} {
-		var usage *usageError
-		if got, err := parseBasePath(bad); !errors.As(err, &usage) || !strings.Contains(err.Error(), "--base-path ") || got != "" {
+		var usage *configError
+		if got, err := parseBasePath(bad); !errors.As(err, &usage) || !usage.usage || !strings.Contains(err.Error(), "--base-path ") || got != "" {
 			t.Errorf("%q: %q, %v", bad, got, err)
 		}
 	}

@@ -68,7 +68,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 		return nil, usagef("--log-level %q: use debug, info, warn or error", level)
 	}
 	opts := slog.HandlerOptions{Level: least}
-	w = server.EscapeLines(w)
+	w = server.LineEscaper{W: w}
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, &opts)), nil
@@ -125,10 +125,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	})
 	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
 	passwords, _ := users.(session.Authenticator)
-	sessions, err := session.New(session.Options{Store: store, Users: passwords, OwnerKey: key, Logger: log})
-	if err != nil {
-		return err
-	}
+	sessions := session.New(session.Options{Store: store, Users: passwords, OwnerKey: key, Logger: log})
 	site, err := newSite(c, backend, sessions, key)
 	if err != nil {
 		return err
@@ -220,16 +217,13 @@ func registerStore(registry *prometheus.Registry, engine store.Engine) {
 	}
 	switch s := engine.(type) {
 	case *postgres.Store:
-		gauge("formulary_database_connections_used", "Connections to the database that are in use.",
-			func() float64 { used, _ := s.Connections(); return float64(used) })
-		gauge("formulary_database_connections_limit", "Connections to the database that may be in use.",
-			func() float64 { _, limit := s.Connections(); return float64(limit) })
+		gauge("formulary_database_connections_used", "Connections to the database that are in use.", s.UsedConnections)
+		gauge("formulary_database_connections_limit", "Connections to the database that may be in use.", s.MaxConnections)
 	case *sqlite.Store:
-		gauge("formulary_wal_bytes", "Bytes of SQLite's write-ahead log that are in use.",
-			func() float64 { bytes, _ := s.WAL(); return float64(bytes) })
+		gauge("formulary_wal_bytes", "Bytes of SQLite's write-ahead log that are in use.", s.WALBytes)
 		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "formulary_checkpoint_failures_total", Help: "Checkpoints of SQLite's write-ahead log that failed.",
-		}, func() float64 { _, failed := s.WAL(); return float64(failed) }))
+		}, s.FailedCheckpoints))
 	}
 }
 

@@ -93,9 +93,5 @@ func openUsers(c *config, log *slog.Logger) (auth.People, error) {
 		return auth.NewProxy(c.userHeader, c.groupsHeader, log), nil
 	}
 	c.users.Logger = log
-	directory, err := auth.Open(c.users)
-	if err != nil {
-		return nil, &configError{err}
-	}
-	return directory, nil
+	return configured(auth.Open(c.users))
 }

@@ -30,8 +30,8 @@ func newSite(
 	c *config, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte,
 ) (_ *web.Site, err error) {
 	opts := c.web
-	if opts.BrandCSS, err = readBrandCSS(c.brandCSS); err != nil {
-		return nil, &configError{err}
+	if opts.BrandCSS, err = configured(readBrandCSS(c.brandCSS)); err != nil {
+		return nil, err
 	}
 	opts.Backend, opts.Key, opts.Mail = backend, session.Derive(anonymousKey, "formulary pages"), &c.mail
 	if c.userHeader == "" {

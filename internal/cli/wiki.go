@@ -81,11 +81,7 @@ func (c *config) checkWiki(cmd *cli.Command) error {
 // openWiki makes the client of a wiki.
 func openWiki(options wiki.Options, log *slog.Logger) (wiki.Wiki, error) {
 	options.Agent, options.Logger = "Formulary/"+Version(), log
-	w, err := wiki.Open(options)
-	if err != nil {
-		return nil, &configError{err}
-	}
-	return w, nil
+	return configured(wiki.Open(options))
 }
 
 // wikiFormat is the format of a wiki's pages.
@@ -133,11 +129,8 @@ func openPages(c *config, log *slog.Logger) (pages.Source, auth.People, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		source, err := pages.OpenDirectory(from, &c.mail, log)
-		if err != nil {
-			return nil, nil, &configError{err}
-		}
-		return source, users, nil
+		source, err := configured(pages.OpenDirectory(from, &c.mail, log))
+		return source, users, err
 	}
 	w, err := openWiki(c.wiki, log)
 	if err != nil {

@@ -224,18 +224,7 @@ type scan func(visit func(forms.Submission) error) error
 // that have left the page, and returns the encoder that writes them.
 func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 	columns := table.NewColumns(form, asked.table)
-	read := 0
-	err := list(func(sub forms.Submission) error {
-		// As often as if the rows were sent.
-		if read += len(sub.Entries); read >= FlushBytes {
-			read = 0
-			if err := asked.Check(); err != nil {
-				return err
-			}
-		}
-		return columns.Add(sub)
-	})
-	if err != nil {
+	if err := list(columns.Add); err != nil {
 		return nil, err
 	}
 	if asked.format == CSV {

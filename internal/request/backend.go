@@ -27,13 +27,13 @@ type Options struct {
 // holds for all of them together.
 type Backend struct {
 	Options
-	limiters limiters
+	Limiters limiters
 }
 
 // NewBackend makes a Backend.
 func NewBackend(opts Options) *Backend {
 	opts.MaxBody, opts.Limits = cmp.Or(opts.MaxBody, DefaultMaxBody), cmp.Or(opts.Limits, DefaultLimits)
-	return &Backend{Options: opts, limiters: newLimiters(opts.Limits)}
+	return &Backend{Options: opts, Limiters: newLimiters(opts.Limits)}
 }
 
 // NewCall makes the call of a request. End must be called when it is answered.

@@ -12,14 +12,8 @@ import (
 )
 
 // gzipWrapper offers gzip and nothing else: every client knows it, and its
-// encoder needs little memory.
-var gzipWrapper = func() func(http.Handler) http.HandlerFunc {
-	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.ContentTypeFilter(compressible))
-	if err != nil {
-		panic(err) // the options are constant
-	}
-	return wrap
-}()
+// encoder needs little memory. The options are constant: there is no error.
+var gzipWrapper, _ = gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.ContentTypeFilter(compressible))
 
 // XLSXType is the media type of XLSX.
 const XLSXType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -33,7 +27,7 @@ func compressible(contentType string) bool {
 func Compress(h http.Handler) http.HandlerFunc {
 	wrapped := gzipWrapper(h)
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead && strings.Contains(strings.ToLower(r.Header.Get("Accept-Encoding")), "gzip") {
+		if r.Method == http.MethodHead && acceptsGzip(r.Header) {
 			w = withoutLength{w}
 		}
 		wrapped(w, r)

@@ -56,7 +56,6 @@ func FailureOf(ctx context.Context, err error) Failure {
 		known     *service.Error
 		status    *StatusError
 		throttled *auth.ThrottledError
-		busy      *auth.BusyError
 		refused   *auth.RefusedError
 		waits     *auth.WikiThrottledError
 		down      *auth.WikiUnavailableError
@@ -86,10 +85,10 @@ func FailureOf(ctx context.Context, err error) Failure {
 			"Sign in to the wiki itself, then try again in", waits.RetryAfter)
 	case errors.As(err, &waits):
 		return tooMany("The wiki takes no sign-in of yours right now. Try again in", waits.RetryAfter)
+	case errors.As(err, &throttled) && throttled.Busy:
+		return tooMany("Too many logins at the same time. Try again in", throttled.RetryAfter)
 	case errors.As(err, &throttled):
 		return tooMany("Too many failed attempts to log in. Try again in", throttled.RetryAfter)
-	case errors.As(err, &busy):
-		return tooMany("Too many logins at the same time. Try again in", busy.RetryAfter)
 	case errors.As(err, &down):
 		return Failure{
 			Status: http.StatusServiceUnavailable, RetryAfter: cmp.Or(down.RetryAfter, retryDelay), Log: true,

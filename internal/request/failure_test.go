@@ -40,7 +40,7 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"credentials", auth.ErrBadCredentials, 401, "", false},
 		{"nobody", auth.ErrNobody, 401, "", false},
 		{"throttled", &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},
-		{"busy", &auth.BusyError{RetryAfter: 3 * time.Second}, 429, "3", false},
+		{"busy", &auth.ThrottledError{RetryAfter: 3 * time.Second, Busy: true}, 429, "3", false},
 		{"too many pages", pages.ErrBusy, 429, "2", false},
 		{"the wiki's throttle", &wiki.ThrottledError{RetryAfter: 90 * time.Second}, 429, "90", false},
 		{"its throttle, for a page", ofAPage(&wiki.ThrottledError{RetryAfter: 90 * time.Second}), 429, "90", false},
@@ -77,7 +77,7 @@ func TestRefusedLoginsSayHowLongToWait(t *testing.T) {
 		&wiki.ThrottledError{RetryAfter: 90 * time.Second}:        "The wiki takes no sign-in of yours right now. Try again in 90 seconds.",
 		&wiki.ThrottledError{RetryAfter: 15 * time.Second, Captcha: true}: "After failed attempts the wiki wants a CAPTCHA solved. " +
 			"Sign in to the wiki itself, then try again in 15 seconds.",
-		&auth.BusyError{RetryAfter: 5 * time.Second}: "Too many logins at the same time. Try again in 5 seconds.",
+		&auth.ThrottledError{RetryAfter: 5 * time.Second, Busy: true}: "Too many logins at the same time. Try again in 5 seconds.",
 	} {
 		if got := FailureOf(t.Context(), err).Detail; got != want {
 			t.Errorf("%v: %q, want %q", err, got, want)

@@ -135,9 +135,6 @@ type contentWriter struct {
 	failed int         // the status of an error, or 0
 }
 
-// Unwrap is for http.ResponseController.
-func (w *contentWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
 var contentErrors = map[int]string{
 	http.StatusRequestedRangeNotSatisfiable: "The file does not have the range of bytes that was asked for.",
 	http.StatusPreconditionFailed:           "The file is not the one that If-Match names.",

@@ -29,7 +29,7 @@ const LargeBody = 64 << 10
 
 // limiters are those of a Backend.
 type limiters struct {
-	lists, bodies, uploads *limit.Limiter
+	Lists, Bodies, Uploads *limit.Limiter
 	authors, signedOut     *limit.Limiter // their callers wait
 }
 
@@ -48,13 +48,13 @@ func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded st
 
 func newLimiters(l Limits) limiters {
 	return limiters{
-		lists: newLimiter(l.Lists, l.ListsPerUser, 0, 0,
+		Lists: newLimiter(l.Lists, l.ListsPerUser, 0, 0,
 			"You are reading too many lists at one time. Finish or close some of them first.",
 			"Too many lists are being read at one time. Try again in a moment."),
-		bodies: newLimiter(l.LargeBodies, l.LargeBodiesPerUser, 0, 0,
+		Bodies: newLimiter(l.LargeBodies, l.LargeBodiesPerUser, 0, 0,
 			"You are sending or reading too much at one time. Wait until some of your requests are answered.",
 			"Too much is being sent and read at one time. Try again in a moment."),
-		uploads: newLimiter(l.Uploads, l.UploadsPerUser, 0, 0,
+		Uploads: newLimiter(l.Uploads, l.UploadsPerUser, 0, 0,
 			"You are sending too many files at one time. Wait until some of your requests are answered.",
 			"Too many files are being sent at one time. Try again in a moment."),
 		authors: newLimiter(64, 2, maxWait, 50*time.Millisecond,
@@ -66,20 +66,11 @@ func newLimiters(l Limits) limiters {
 	}
 }
 
-// Slots is how many slots of each limit are taken.
-type Slots struct{ Lists, LargeBodies, Uploads int }
-
-// Slots returns how much of the limits is used.
-func (b *Backend) Slots() Slots {
-	l := b.limiters
-	return Slots{Lists: l.lists.Taken(), LargeBodies: l.bodies.Taken(), Uploads: l.uploads.Taken()}
-}
-
 // hold takes a slot for the rest of the call. No call needs more than one: an
 // answer counts under the slot of the body or upload before it. A list that becomes
 // a large answer gives up its slot for that of one, of which there are fewer.
 func (c *Call) hold(l *limit.Limiter, key string) error {
-	if c.release != nil && (c.slot != c.Backend.limiters.lists || l != c.Backend.limiters.bodies) {
+	if c.release != nil && (c.slot != c.Backend.Limiters.Lists || l != c.Backend.Limiters.Bodies) {
 		return nil
 	}
 	release, err := l.Acquire(c.Context(), key)
@@ -105,18 +96,18 @@ func (c *Call) End() {
 }
 
 // HoldList takes a slot for a list, or for anything that reads as much.
-func (c *Call) HoldList() error { return c.hold(c.Backend.limiters.lists, c.Who.Name) }
+func (c *Call) HoldList() error { return c.hold(c.Backend.Limiters.Lists, c.Who.Name) }
 
 // HoldBody takes a slot for a large body or a large answer.
-func (c *Call) HoldBody() error { return c.hold(c.Backend.limiters.bodies, c.Who.Name) }
+func (c *Call) HoldBody() error { return c.hold(c.Backend.Limiters.Bodies, c.Who.Name) }
 
 // HoldAuthor waits for a slot for the text of a form that the caller writes.
-func (c *Call) HoldAuthor() error { return c.hold(c.Backend.limiters.authors, c.Who.Name) }
+func (c *Call) HoldAuthor() error { return c.hold(c.Backend.Limiters.authors, c.Who.Name) }
 
 // HoldSignedOut waits for a slot for a form that comes without a session. It
 // counts for the address of the client.
 func (c *Call) HoldSignedOut() error {
-	return c.hold(c.Backend.limiters.signedOut, auth.ClientHost(c.RemoteAddr).String())
+	return c.hold(c.Backend.Limiters.signedOut, auth.ClientHost(c.RemoteAddr).String())
 }
 
 // HoldUpload takes a slot for a body with files, unless it is known to be small.
@@ -124,7 +115,7 @@ func (c *Call) HoldUpload() error {
 	if c.ContentLength >= 0 && c.ContentLength <= LargeBody {
 		return nil
 	}
-	return c.hold(c.Backend.limiters.uploads, c.Who.Name)
+	return c.hold(c.Backend.Limiters.Uploads, c.Who.Name)
 }
 
 // HoldAnswer takes a slot for an answer that is large: it stays in memory

@@ -202,11 +202,10 @@ func (p formPart) fault() string {
 func (p *partReader) explain(c *Call, err error) error {
 	var status *StatusError
 	var known *service.Error
-	var invalid *forms.Invalid
 	switch {
 	case p.body.err != nil:
 		return c.ReadError(p.body.err)
-	case errors.As(err, &status), errors.As(err, &known), errors.As(err, &invalid):
+	case errors.As(err, &status), errors.As(err, &known):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return forms.InvalidRequest("the body is not valid multipart/form-data: it ends before its last boundary")

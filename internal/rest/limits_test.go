@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/limit"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
@@ -21,13 +22,10 @@ import (
 // five are as many users as it takes to use up a total by shares of a quarter.
 var five = testsite.People{"alice": nil, "bob": nil, "carol": nil, "dave": nil, "erin": nil}
 
-func heldBodies(s request.Slots) int  { return s.LargeBodies }
-func heldUploads(s request.Slots) int { return s.Uploads }
-
 // await returns when so many slots are held.
-func (e *env) await(t *testing.T, held func(request.Slots) int, want int) {
+func await(t *testing.T, slots *limit.Limiter, want int) {
 	t.Helper()
-	testkit.Eventually(t, fmt.Sprintf("%d slots are held", want), func() bool { return held(e.api.Slots()) == want })
+	testkit.Eventually(t, fmt.Sprintf("%d slots are held", want), func() bool { return slots.Taken() == want })
 }
 
 // holdList takes a slot for a list until release is called.
@@ -83,7 +81,7 @@ func (e *env) refused(t *testing.T, status int, r testRequest) answer {
 // without a length.
 func (e *env) stalledBodies(t *testing.T, user string, count int) (conns []net.Conn) {
 	t.Helper()
-	held := heldBodies(e.api.Slots())
+	held := e.api.Limiters.Bodies.Taken()
 	for i := range count {
 		rest := "Content-Length: 65537\r\n\r\n{"
 		if i%2 == 0 {
@@ -91,7 +89,7 @@ func (e *env) stalledBodies(t *testing.T, user string, count int) (conns []net.C
 		}
 		conns = append(conns, e.begin(t, user, "POST", allPath+"/submission", rest))
 	}
-	e.await(t, heldBodies, held+count)
+	await(t, e.api.Limiters.Bodies, held+count)
 	return conns
 }
 
@@ -123,7 +121,7 @@ func TestLargeBodiesAtATimeAreBounded(t *testing.T) {
 	e.expect(t, 201, ask("erin POST", path, smallBody))
 
 	closeConn(t, conns[0])
-	e.await(t, heldBodies, 63)
+	await(t, e.api.Limiters.Bodies, 63)
 	e.expect(t, 201, ask("erin POST", path, bigBody))
 	e.expect(t, 201, ask("alice POST", path, bigBody))
 }
@@ -198,7 +196,7 @@ func TestLargeBodyCountsUntilItIsAnswered(t *testing.T) {
 	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 201 {
 		t.Fatalf("%v: %v", resp, err)
 	}
-	e.await(t, heldBodies, 0)
+	await(t, e.api.Limiters.Bodies, 0)
 }
 
 // Large answers stay in memory until they are read, so they are counted, too.
@@ -223,7 +221,7 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 	change := ask("alice PUT", result(large), `{"size":"M"}`)
 	e.refused(t, 429, change)
 	closeConn(t, conn)
-	e.await(t, heldBodies, 0)
+	await(t, e.api.Limiters.Bodies, 0)
 	if body := e.get(t, "alice", result(large)); strings.Contains(body, `"size":"M"`) {
 		t.Errorf("refused, and stored all the same: %s", clip(body))
 	}

@@ -16,7 +16,7 @@ import (
 // stalledUploads are bodies of which a part of a file has been sent.
 func (e *env) stalledUploads(t *testing.T, user string, count int) (conns []net.Conn) {
 	t.Helper()
-	held := heldUploads(e.api.Slots())
+	held := e.api.Limiters.Uploads.Taken()
 	head := "--a-boundary\r\nContent-Disposition: form-data; name=\"doc\"; filename=\"a\"\r\n\r\n" + strings.Repeat("x", 10_000)
 	for i := range count {
 		framing := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", request.LargeBody+1, head)
@@ -25,7 +25,7 @@ func (e *env) stalledUploads(t *testing.T, user string, count int) (conns []net.
 		}
 		conns = append(conns, e.beginAs(t, user, "POST", filesPath+"/submission", multipartHeader.Get("Content-Type"), framing))
 	}
-	e.await(t, heldUploads, held+count)
+	await(t, e.api.Limiters.Uploads, held+count)
 	return conns
 }
 
@@ -52,7 +52,7 @@ func TestUploadsAtATimeAreBounded(t *testing.T) {
 	for _, conn := range conns {
 		closeConn(t, conn)
 	}
-	e.await(t, heldUploads, 0)
+	await(t, e.api.Limiters.Uploads, 0)
 	e.expectNothingStaged(t)
 	e.expect(t, 201, as("erin", large))
 }

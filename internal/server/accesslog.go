@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Clients choose paths and methods, up to the size of a header.
@@ -50,9 +50,5 @@ func truncate(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	cut := limit
-	for cut > limit-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut]
+	return strings.ToValidUTF8(s[:limit], "")
 }

@@ -180,13 +180,10 @@ const (
 // requestID returns the id that the client or a proxy sent, if it is safe to
 // repeat in headers and logs, and a new id otherwise.
 func requestID(r *http.Request) (id string, foreign bool) {
-	if given := r.Header["X-Request-Id"]; len(given) > 0 && validRequestID(given[0]) {
-		return given[0], true
+	given := r.Header.Get("X-Request-Id")
+	if given != "" && len(given) <= maxRequestID && strings.Trim(given, requestIDBytes) == "" {
+		return given, true
 	}
 	// A counter would tell clients how many requests others make.
 	return strconv.FormatUint(rand.Uint64()|1<<63, 16), false //nolint:gosec // an id is no secret
-}
-
-func validRequestID(id string) bool {
-	return id != "" && len(id) <= maxRequestID && strings.Trim(id, requestIDBytes) == ""
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
@@ -24,7 +25,7 @@ const minShare = 100
 func listen(address string, maxConnections int, proxies trustedProxies) (*boundedListener, error) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
-		return nil, &ListenError{address, err}
+		return nil, fmt.Errorf("listen on %q: %w", address, err)
 	}
 	bounded := &boundedListener{
 		Listener: l, slots: make(chan struct{}, maxConnections), closed: make(chan struct{}),

@@ -42,15 +42,13 @@ func (b *LogBuffer) Flush() {
 	b.lines = b.lines[:0]
 }
 
-// EscapeLines returns a writer of whole lines, in which it replaces characters that a
+// LineEscaper is a writer of whole lines, in which it replaces characters that a
 // terminal acts on instead of showing them: control characters but tab and line feed,
 // and those that change the direction of text. They become \uXXXX, which a JSON string
 // decodes to the same character. slog leaves some of them as they are.
-func EscapeLines(w io.Writer) io.Writer { return lineEscaper{w} }
+type LineEscaper struct{ W io.Writer }
 
-type lineEscaper struct{ w io.Writer }
-
-func (e lineEscaper) Write(line []byte) (int, error) {
+func (e LineEscaper) Write(line []byte) (int, error) {
 	safe := line
 	// A look at the bytes is quick, and enough for most lines: ASCII, and the µ of durations, which is c2 b5 in UTF-8.
 	// Control characters that begin with c2 end with a byte below a0.
@@ -67,7 +65,7 @@ func (e lineEscaper) Write(line []byte) (int, error) {
 			}
 		}
 	}
-	_, err := e.w.Write(safe)
+	_, err := e.W.Write(safe)
 	return len(line), err
 }
 

@@ -55,7 +55,7 @@ func TestEscapeLines(t *testing.T) {
 		"not \xff UTF-8 \x7f\n": "not \ufffd UTF-8 \\u007f\n",
 	} {
 		var buf bytes.Buffer
-		n, err := EscapeLines(&buf).Write([]byte(in))
+		n, err := LineEscaper{&buf}.Write([]byte(in))
 		if buf.String() != want || n != len(in) || err != nil {
 			t.Errorf("%q became %q, want %q (%d, %v)", in, buf.String(), want, n, err)
 		}
@@ -66,7 +66,7 @@ func TestEscapeLines(t *testing.T) {
 func TestEscapedLogLinesDecodeToTheSame(t *testing.T) {
 	const value = "\x7f\u009b31m\u202etxt.exe\u2069 \\ \" é"
 	var buf bytes.Buffer
-	slog.New(slog.NewJSONHandler(EscapeLines(&buf), nil)).Info("x", "key", value)
+	slog.New(slog.NewJSONHandler(LineEscaper{&buf}, nil)).Info("x", "key", value)
 	var line struct{ Key string }
 	if err := json.Unmarshal(buf.Bytes(), &line); err != nil || line.Key != value {
 		t.Errorf("%v: %q became %q", err, value, line.Key)

@@ -35,14 +35,11 @@ type Server struct {
 // New binds the listener and loads the certificate, so that errors of either are
 // known before anything is served.
 func New(opts Options) (*Server, error) {
-	if (opts.TLSCert == "") != (opts.TLSKey == "") {
-		return nil, errors.New("TLS needs both a certificate and its key")
-	}
 	opts = opts.withDefaults()
 
 	var cert *certificate
 	var tlsConfig *tls.Config
-	if opts.TLSCert != "" {
+	if opts.TLSCert != "" || opts.TLSKey != "" {
 		var err error
 		cert, err = loadCertificate(opts.TLSCert, opts.TLSKey, opts.Logger)
 		if err != nil {
@@ -199,16 +196,6 @@ func waitUntilZero(n func() int64, limit time.Duration) {
 		}
 	}
 }
-
-// ListenError is returned by [New] if the address can't be listened on. Err is
-// a [syscall.Errno] below its wrappers where the system refused it.
-type ListenError struct {
-	Address string
-	Err     error
-}
-
-func (e *ListenError) Error() string { return fmt.Sprintf("listen on %q: %v", e.Address, e.Err) }
-func (e *ListenError) Unwrap() error { return e.Err }
 
 // CertificateError is returned by [New] if the certificate or its key can't be
 // used. Err names the files.

@@ -38,12 +38,7 @@ func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew 
 	if err != nil {
 		return nil, fmt.Errorf("compare the key of anonymous submissions: %w", err)
 	}
-	if stored != "" && !renew {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // a new key would not match the store
-			return nil, fmt.Errorf("%s is missing: %w", path, ErrOtherKey)
-		}
-	}
-	key, err := readAnonymousKey(path)
+	key, err := readAnonymousKey(path, stored == "" || renew)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +62,15 @@ func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew 
 var ErrOtherKey = errors.New("the key of anonymous submissions is not the one that this store was used with: " +
 	"copy the file from another server or from a backup")
 
-// readAnonymousKey reads the key of the hashes from a file, and makes it at the
-// first start. It is not in the database, so that a copy of the
+// readAnonymousKey reads the key of the hashes from a file, or makes it, unless a new key
+// would not match the store. It is not in the database, so that a copy of the
 // database alone gives no name away.
-func readAnonymousKey(path string) ([]byte, error) {
+func readAnonymousKey(path string, mayMake bool) ([]byte, error) {
 	key, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case missing && !mayMake:
+		return nil, fmt.Errorf("%s is missing: %w", path, ErrOtherKey)
+	case missing:
 		key = make([]byte, anonymousKeySize)
 		rand.Read(key) // never fails
 		// A link does not replace a file: servers that start at the same time must end up with one key.

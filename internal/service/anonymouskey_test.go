@@ -126,7 +126,7 @@ func TestLoadAnonymousKeyAtTheSameTime(t *testing.T) {
 			loaded.Go(func() {
 				<-start
 				var err error
-				if keys[i], err = readAnonymousKey(path); err != nil {
+				if keys[i], err = readAnonymousKey(path, true); err != nil {
 					t.Error(err)
 				}
 			})
@@ -156,17 +156,17 @@ func TestLoadAnonymousKeyRefusesADamagedOne(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := readAnonymousKey(path); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := readAnonymousKey(path, true); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d bytes: got %v, want an error that names the file", size, err)
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, damaged) {
 			t.Errorf("%d bytes: the file was changed, %v", size, err)
 		}
 	}
-	if _, err := readAnonymousKey(filepath.Join(t.TempDir(), "missing", "anonymous.key")); err == nil {
+	if _, err := readAnonymousKey(filepath.Join(t.TempDir(), "missing", "anonymous.key"), true); err == nil {
 		t.Error("a key was made in a directory that is not there")
 	}
-	if _, err := readAnonymousKey(t.TempDir()); err == nil {
+	if _, err := readAnonymousKey(t.TempDir(), true); err == nil {
 		t.Error("a directory was read as a key")
 	}
 }

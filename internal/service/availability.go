@@ -75,7 +75,7 @@ func (a *Access) mayWrite(now time.Time, more string) error {
 		return errBlocked
 	}
 	if reason := a.window(now).Reason; reason != "" {
-		return &forms.Invalid{Errors: []string{reason + more}}
+		return forms.InvalidRequest(reason + more)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (a *Access) fullReason() string {
 // explain is Explain for errors that name the rules of the form.
 func (a *Access) explain(err error) error {
 	if errors.Is(err, store.ErrLimit) {
-		return &forms.Invalid{Errors: []string{a.fullReason()}}
+		return forms.InvalidRequest(a.fullReason())
 	}
 	return Explain(err)
 }

@@ -20,44 +20,26 @@ import (
 // its own reader alone. It does not hold that reader's name.
 
 func newCursors(key []byte) cipher.AEAD {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		panic(err) // the length of the key is right
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		panic(err) // it is AES
-	}
+	block, _ := aes.NewCipher(key)                 // the length of the key is right
+	aead, _ := cipher.NewGCMWithRandomNonce(block) // and the block is that of AES
 	return aead
 }
 
-// cursorList is what a cursor is bound to. Limit and format may change from page
-// to page.
-type cursorList struct {
-	PageID     int64
-	FormID     string
-	Username   *string
-	Search     string
-	Rules      []forms.Rule
-	Sort       forms.Sort
-	Comparison forms.Validation // an edit of the page may change it
-	SeesAll    bool
-	Reader     string // "" for those who see all submissions
-}
-
-// boundTo is the additional data of a cursor. Filters are the same in any order.
+// boundTo is the additional data of a cursor: the list that it is bound to. Limit and format may
+// change from page to page. Filters are the same in any order.
 func (a *Access) boundTo(opts ListOptions) []byte {
 	rules := slices.Clone(opts.Filter.Rules)
 	slices.SortFunc(rules, func(x, y forms.Rule) int {
 		return cmp.Or(cmp.Compare(x.FieldID, y.FieldID), cmp.Compare(x.Operator, y.Operator), cmp.Compare(x.Value, y.Value))
 	})
 	reader := a.user
-	if a.Rights.SeeAll {
+	if a.Rights.SeeAll { // all of them see the same
 		reader = ""
 	}
-	data, err := json.Marshal(cursorList{
-		PageID: a.Form.PageID, FormID: a.Form.ID, Username: opts.Username, Search: opts.Filter.Search, Rules: rules,
-		Sort: *opts.Sort, Comparison: a.Form.Comparison(opts.Sort.ID), SeesAll: a.Rights.SeeAll, Reader: reader,
+	data, err := json.Marshal([]any{
+		a.Form.PageID, a.Form.ID, opts.Username, opts.Filter.Search, rules, *opts.Sort,
+		a.Form.Comparison(opts.Sort.ID), // an edit of the page may change it
+		reader,
 	})
 	if err != nil {
 		panic(err) // texts and numbers only
@@ -65,14 +47,8 @@ func (a *Access) boundTo(opts ListOptions) []byte {
 	return data
 }
 
-// maxCursor is longer than any cursor that we made.
-const maxCursor = 2 << 10
-
 func (a *Access) sealCursor(opts ListOptions, p forms.Position) string {
-	plain, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // bytes and numbers only
-	}
+	plain, _ := json.Marshal(p)                                        // bytes and numbers only
 	sealed := a.service.cursors.Seal(nil, nil, plain, a.boundTo(opts)) //nolint:gosec // it makes a random nonce of its own
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
@@ -82,13 +58,8 @@ func (a *Access) openCursor(opts ListOptions) (*forms.Position, error) {
 	if opts.Cursor == "" {
 		return nil, nil //nolint:nilnil // a list begins without a position
 	}
-	refused := &forms.Invalid{Errors: []string{
-		"cursor is not of this list: it was altered, filters, q, username or sort differ, " +
-			"or somebody else has asked for it. Begin again without it",
-	}}
-	if len(opts.Cursor) > maxCursor {
-		return nil, refused
-	}
+	refused := forms.InvalidRequest("cursor is not of this list: it was altered, " +
+		"filters, q, username or sort differ, or somebody else has asked for it. Begin again without it")
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(opts.Cursor)
 	if err != nil {
 		return nil, refused

@@ -88,7 +88,7 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 }
 
 // Summary sums up the submissions that the caller may see and the options
-// select. Of the options, Username, Filter, By and Check count.
+// select. The options are Username, Filter, By and Check.
 func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, error) {
 	by := -1
 	if opts.By != nil {
@@ -97,7 +97,7 @@ func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, 
 			return forms.Summary{}, forms.InvalidRequest("by must be the id of a field with options")
 		}
 	}
-	l, err := a.newLister(ctx, ListOptions{Username: opts.Username, Filter: opts.Filter, Check: opts.Check})
+	l, err := a.newLister(ctx, opts)
 	if err != nil {
 		return forms.Summary{}, err
 	}

@@ -444,7 +444,6 @@ func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
 		editor | named | username=owner | 2 2 1
 		viewer | named | | 1 1 1
 		viewer | named | username=owner | 0 0 0
-		editor | named | limit=1 after=2 sort=nowhere | 3 3 2
 		editor | anonymous | _username=owner | 0 0 0
 		owner | anonymous | | 0 0 0
 		editor | anonymous | _username= | 1 1 0

@@ -37,7 +37,7 @@ const MaxSearch = 200
 // id or the title of a form, upper and lower case alike.
 func (l PageList) Search(text string) (PageList, error) {
 	if len(text) > MaxSearch {
-		return nil, &forms.Invalid{Errors: []string{fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch)}}
+		return nil, forms.InvalidRequest(fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch))
 	}
 	words := strings.Fields(forms.Fold(text))
 	if len(words) == 0 {

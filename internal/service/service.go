@@ -129,7 +129,7 @@ func Explain(err error) error {
 	case errors.Is(err, pages.ErrSignedOut):
 		return auth.ErrBadCredentials // no more, though they were right when the request began
 	case errors.Is(err, store.ErrAlreadySubmitted):
-		return &forms.Invalid{Errors: []string{"this form takes one submission from each person, and yours is already there"}}
+		return forms.InvalidRequest("this form takes one submission from each person, and yours is already there")
 	case errors.Is(err, store.ErrNoFile):
 		return &Error{Unavailable, "The files took too long to arrive. Send them again.", err}
 	case errors.Is(err, store.ErrFull):

@@ -12,7 +12,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -66,16 +65,13 @@ type Sessions struct {
 }
 
 // New returns the sessions of a store.
-func New(o Options) (*Sessions, error) {
-	if len(o.OwnerKey) < keySize {
-		return nil, fmt.Errorf("the key of the sessions' owners has %d bytes, and needs %d", len(o.OwnerKey), keySize)
-	}
+func New(o Options) *Sessions {
 	o.OwnerKey = Derive(o.OwnerKey, "formulary session owner")
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Sessions{opts: o, sweepEvery: sweepInterval}, nil
+	return &Sessions{opts: o, sweepEvery: sweepInterval}
 }
 
 // SignIn creates a session and returns its id, which is always a new one. addr is
@@ -107,7 +103,7 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 
 // Open returns who is signed in with an id, with their current groups, and
 // makes the session last for another Lifetime. The errors are ErrNone,
-// *auth.BusyError, store.ErrUnavailable and that of ctx. After all but ErrNone
+// *auth.ThrottledError, store.ErrUnavailable and that of ctx. After all but ErrNone
 // the session can be opened later.
 //
 // Where the request comes from does not matter. The id can't be guessed, and

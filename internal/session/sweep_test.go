@@ -58,20 +58,13 @@ func (e *expired) DeleteExpiredSessions(_ context.Context, _ time.Time, limit in
 func TestSweepInBatches(t *testing.T) {
 	for count, calls := range map[int]int{0: 1, 1: 1, sweepBatch: 2, 2*sweepBatch + 1: 3} {
 		stored := &expired{count: count}
-		s, err := New(Options{Store: stored, OwnerKey: ownerKey})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = s.sweep(t.Context())
+		err := New(Options{Store: stored, OwnerKey: ownerKey}).sweep(t.Context())
 		if want := slices.Repeat([]int{sweepBatch}, calls); err != nil || stored.count != 0 || !slices.Equal(stored.limits, want) {
 			t.Errorf("%d sessions: %v, %d left, limits %v, want %v", count, err, stored.count, stored.limits, want)
 		}
 	}
 	stored := &expired{count: 10 * sweepBatch, err: store.ErrUnavailable}
-	s, err := New(Options{Store: stored, OwnerKey: ownerKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(Options{Store: stored, OwnerKey: ownerKey})
 	if err := s.sweep(t.Context()); !errors.Is(err, store.ErrUnavailable) || len(stored.limits) != 1 {
 		t.Errorf("%v after %d calls", err, len(stored.limits))
 	}

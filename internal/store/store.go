@@ -114,7 +114,7 @@ type Store interface {
 	// Errors: visit's, ErrUnavailable.
 	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
 
-	// Ping reports whether the engine can be reached.
+	// Ping reports whether the engine can be reached. It may wait for an engine that is stuck, longer than ctx lasts.
 	Ping(ctx context.Context) error
 
 	// Close waits for what is under way, and releases everything. It may be

@@ -60,11 +60,8 @@ func kindOf(field *forms.Field) forms.Validation {
 	return field.Validation
 }
 
-// noteColumns is how many columns the sheet of notes has.
-const noteColumns = 4
-
 // note is a row about a value that its cell can't hold.
-type note [noteColumns]string
+type note [4]string
 
 var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. "+
 	"CSV and JSON have it.", maxCell)
@@ -338,7 +335,7 @@ func (w *XLSX) writeNotes() {
 	w.kinds = []forms.Validation{forms.Numeric, forms.NoValidation, forms.Numeric, forms.NoValidation}
 	if w.more > 0 {
 		more := fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)
-		w.notes = append(w.notes, note{noteColumns - 1: more})
+		w.notes = append(w.notes, note{3: more})
 	}
 	for _, row := range w.notes {
 		w.beginRow()

@@ -291,8 +291,8 @@ func TestAuthorTooLarge(t *testing.T) {
 	if !hasAttribute(a.element("json"), "hidden") || hasAttribute(a.element("copy"), "hidden") {
 		t.Error("JSON is shown, or there is nothing to copy")
 	}
-	if held := e.site.Backend.Slots(); held.Lists != 0 {
-		t.Errorf("%+v are still held", held)
+	if held := e.site.Backend.Limiters.Lists.Taken(); held != 0 {
+		t.Errorf("%d slots are still held", held)
 	}
 }
 

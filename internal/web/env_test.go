@@ -66,10 +66,7 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 	}
 	o.request.Service = service.New(o.service)
 	o.Backend = request.NewBackend(o.request)
-	var err error
-	if o.Sessions, err = session.New(o.sessions); err != nil {
-		t.Fatal(err)
-	}
+	o.Sessions = session.New(o.sessions)
 	e.site = New(o.Options)
 	return e
 }

@@ -71,8 +71,9 @@ func TestRefusedResultsTakeASlot(t *testing.T) {
 	for query, status := range queries {
 		e.expect(t, status, "alice", feedbackResults+query)
 	}
-	if got := e.site.Backend.Slots(); got != (request.Slots{}) {
-		t.Errorf("slots are held: %+v", got)
+	held := e.site.Backend.Limiters
+	if lists, bodies, uploads := held.Lists.Taken(), held.Bodies.Taken(), held.Uploads.Taken(); lists+bodies+uploads != 0 {
+		t.Errorf("slots are held: %d of lists, %d of bodies, %d of uploads", lists, bodies, uploads)
 	}
 }
 
@@ -206,7 +207,7 @@ func TestLargePagesTakeASlot(t *testing.T) {
 			t.Errorf("%s: status %d, %d bytes", what, p.status, len(p.body))
 		}
 	}
-	if n := e.site.Backend.Slots().LargeBodies; n != 0 {
+	if n := e.site.Backend.Limiters.Bodies.Taken(); n != 0 {
 		t.Errorf("%d slots are still held", n)
 	}
 }
@@ -223,7 +224,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	}
 	done := make(chan *answer)
 	go func() { done <- b.get("/page/1/form/large") }()
-	testkit.Eventually(t, "the page waits", func() bool { return e.site.Backend.Slots().LargeBodies == 1 })
+	testkit.Eventually(t, "the page waits", func() bool { return e.site.Backend.Limiters.Bodies.Taken() == 1 })
 	b.get("/page/2/form/survey").want(200)
 	select {
 	case p := <-done:
@@ -251,8 +252,8 @@ func TestPageThatIsTooLarge(t *testing.T) {
 	e, b := newAlice(t, map[string]string{"1-huge.md": "```form\n" + quotedForm("huge", 10, 700) + "```\n"})
 	p := b.get("/page/1/form/huge")
 	p.want(500, "too large")
-	if len(p.body) > request.LargeBody || e.site.Backend.Slots().LargeBodies != 0 || len(e.site.turns) != 0 {
-		t.Errorf("%d bytes, %d slots, %d turns", len(p.body), e.site.Backend.Slots().LargeBodies, len(e.site.turns))
+	if len(p.body) > request.LargeBody || e.site.Backend.Limiters.Bodies.Taken() != 0 || len(e.site.turns) != 0 {
+		t.Errorf("%d bytes, %d slots, %d turns", len(p.body), e.site.Backend.Limiters.Bodies.Taken(), len(e.site.turns))
 	}
 	b.get("/page/1").want(200, "Fill in this form")
 }

@@ -251,8 +251,7 @@ func (m *mediaWiki) All(ctx context.Context, c Caller, visit func(Page, Text, in
 // can contain forms.
 func (m *mediaWiki) list(ctx context.Context, c Caller, space string, visit func([]Page) error) error {
 	params := url.Values{"generator": {"allpages"}, "gapnamespace": {space}, "gaplimit": {strconv.Itoa(mwMaxInfo)}}
-	seen := map[string]bool{} // where the list went on: a broken wiki may send us in circles
-	for len(seen) < mwMaxLists {
+	for range mwMaxLists {
 		pages, next, err := m.info(ctx, c, params)
 		if err == nil {
 			err = visit(slices.DeleteFunc(pages, func(p Page) bool { return !p.HasText }))
@@ -260,10 +259,9 @@ func (m *mediaWiki) list(ctx context.Context, c Caller, space string, visit func
 		if err != nil || next == "" {
 			return err
 		}
-		if seen[next] {
+		if next == params.Get("gapcontinue") { // a broken wiki may send us in circles
 			break
 		}
-		seen[next] = true
 		params.Set("gapcontinue", next)
 	}
 	return unavailablef("the list of pages does not end")

@@ -27,7 +27,9 @@ const (
 
 // Progress is called with the number of submissions done in a stage of the
 // copy, and the total that the source held when the copy began.
-type Progress func(stage string, done, total int64)
+type Progress = func(stage, unit string, done, total int64)
+
+const unit = "submissions"
 
 // Errors of Copy.
 var (
@@ -51,7 +53,7 @@ func Copy(ctx context.Context, from, to store.Engine, progress Progress) (submis
 	if err != nil {
 		return 0, fmt.Errorf("count submissions: %w", err)
 	}
-	c := &copier{to: to, source: newChecksum(), progress: func(done int64) { progress("copying", done, total) }}
+	c := &copier{to: to, source: newChecksum(), progress: func(done int64) { progress("copying", unit, done, total) }}
 	err = engine.Wrap(c.run(ctx, from), "copy submissions")
 	if err == nil {
 		err = copySettings(ctx, from, to)
@@ -208,7 +210,7 @@ func compare(ctx context.Context, to store.Engine, want *checksum, progress Prog
 	err := to.Dump(ctx, func(r store.Record) error {
 		found.add(r)
 		if found.count%batchRows == 0 {
-			progress("comparing", found.count, want.count)
+			progress("comparing", unit, found.count, want.count)
 		}
 		for _, f := range r.Files {
 			file := r.Open(f)
@@ -224,7 +226,7 @@ func compare(ctx context.Context, to store.Engine, want *checksum, progress Prog
 	if err != nil {
 		return err
 	}
-	progress("comparing", found.count, want.count)
+	progress("comparing", unit, found.count, want.count)
 	if !found.equal(want) {
 		return fmt.Errorf("%w: %d submissions were copied, and %d are there. "+
 			"Is a server using the target? Stop it, and copy again",

@@ -125,7 +125,7 @@ func setting(t *testing.T, s store.Engine, name string) string {
 	return value
 }
 
-func noProgress(string, int64, int64) {}
+func noProgress(string, string, int64, int64) {}
 
 // checkCopy compares the copy with its source.
 func checkCopy(t *testing.T, from, to store.Engine) {
@@ -167,7 +167,7 @@ func TestCopy(t *testing.T) {
 		_, err := to.Claim(t.Context(), store.SettingAnonymousKey, "another")
 		must(t, errors.Join(err, from.CreateSession(t.Context(), theirs), to.CreateSession(t.Context(), ours)))
 		last := map[string][2]int64{}
-		count, err := copystore.Copy(t.Context(), from, to, func(stage string, done, total int64) {
+		count, err := copystore.Copy(t.Context(), from, to, func(stage, _ string, done, total int64) {
 			if done < last[stage][0] || done > total {
 				t.Errorf("%s: %d of %d after %d", stage, done, total, last[stage][0])
 			}
@@ -248,7 +248,7 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal("it is not marked as unfinished")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		if _, err := copystore.Copy(ctx, other, to, func(string, int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
+		if _, err := copystore.Copy(ctx, other, to, func(string, string, int64, int64) { cancel() }); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 		if all, _ := dump(t, to); len(all) != 1 || setting(t, to, store.SettingUnfinishedCopy) == "" {

@@ -31,8 +31,8 @@ type Rows struct {
 	// Last is set by the ListReader when no row follows. It is if there are no rows.
 	Last bool
 
-	rows []row
-	text []byte
+	List []row
+	Text []byte // of all entries
 }
 
 type row struct {
@@ -43,34 +43,34 @@ type row struct {
 	changer     string
 }
 
-var pool = sync.Pool{New: func() any { return &Rows{text: make([]byte, 0, MaxListBytes+8<<10)} }}
+var pool = sync.Pool{New: func() any { return &Rows{Text: make([]byte, 0, MaxListBytes+8<<10)} }}
 
 func (r *Rows) recycle() {
-	if cap(r.text) <= 2*MaxListBytes { // the buffer of a huge row is left to the garbage collector
+	if cap(r.Text) <= 2*MaxListBytes { // the buffer of a huge row is left to the garbage collector
 		pool.Put(r)
 	}
 }
 
 // Reset removes all rows.
-func (r *Rows) Reset() { r.rows, r.text, r.Last = r.rows[:0], r.text[:0], false }
+func (r *Rows) Reset() { r.List, r.Text, r.Last = r.List[:0], r.Text[:0], false }
 
 // Add appends a row. username and fields are copied; created is in
 // milliseconds since 1970.
 func (r *Rows) Add(id, created int64, username, fields []byte) {
 	var name string
-	if n := len(r.rows); n > 0 && r.rows[n-1].username == string(username) {
-		name = r.rows[n-1].username // consecutive rows often have the same user: share the text
+	if n := len(r.List); n > 0 && r.List[n-1].username == string(username) {
+		name = r.List[n-1].username // consecutive rows often have the same user: share the text
 	} else {
 		name = string(username)
 	}
-	r.text = append(r.text, fields...)
-	r.rows = append(r.rows, row{id: id, created: created, username: name, end: len(r.text)})
+	r.Text = append(r.Text, fields...)
+	r.List = append(r.List, row{id: id, created: created, username: name, end: len(r.Text)})
 }
 
 // AddChange adds the last change to the row that was added last. at is in milliseconds
 // since 1970.
 func (r *Rows) AddChange(at int64, by []byte) {
-	row := &r.rows[len(r.rows)-1]
+	row := &r.List[len(r.List)-1]
 	row.changed, row.changer = at, row.username
 	if row.username != string(by) { // mostly it is the submitter: share the text
 		row.changer = string(by)
@@ -78,13 +78,7 @@ func (r *Rows) AddChange(at int64, by []byte) {
 }
 
 // Full reports whether these are enough.
-func (r *Rows) Full() bool { return len(r.text) >= MaxListBytes || len(r.rows) >= r.Limit }
-
-// Len is the number of rows.
-func (r *Rows) Len() int { return len(r.rows) }
-
-// Bytes is how much text the rows have.
-func (r *Rows) Bytes() int { return len(r.text) }
+func (r *Rows) Full() bool { return len(r.Text) >= MaxListBytes || len(r.List) >= r.Limit }
 
 // ListReader fills Rows with the first rows that a query selects, until they are full.
 type ListReader func(ctx context.Context, r *Rows, q store.Query) error
@@ -148,7 +142,7 @@ func (read ListReader) part(ctx context.Context, q store.Query, limit int) part 
 
 // nextLimit returns how many rows of the average size fill a part.
 func (r *Rows) nextLimit() int {
-	average := len(r.text)/max(len(r.rows), 1) + 1
+	average := len(r.Text)/max(len(r.List), 1) + 1
 	return min(max(MaxListBytes/average, 1), MaxListRows)
 }
 
@@ -158,17 +152,17 @@ func (r *Rows) nextQuery(q store.Query) (rest store.Query, more bool) {
 	rest, more = q, !r.Last
 	switch {
 	case q.IDs == nil && more:
-		rest.After = r.rows[len(r.rows)-1].id
+		rest.After = r.List[len(r.List)-1].id
 	case q.IDs != nil:
 		read := min(r.Limit, len(q.IDs)) // so many ids the part has asked for
 		if more {
-			read = slices.Index(q.IDs, r.rows[len(r.rows)-1].id) + 1
+			read = slices.Index(q.IDs, r.List[len(r.List)-1].id) + 1
 		}
 		rest.IDs = q.IDs[read:]
 		more = len(rest.IDs) > 0
 	}
 	if q.Limit > 0 {
-		rest.Limit -= len(r.rows)
+		rest.Limit -= len(r.List)
 		more = more && rest.Limit > 0
 	}
 	return rest, more
@@ -176,12 +170,12 @@ func (r *Rows) nextQuery(q store.Query) (rest store.Query, more bool) {
 
 func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {
 	start := 0
-	for i := range r.rows {
-		row := &r.rows[i]
+	for i := range r.List {
+		row := &r.List[i]
 		sub := forms.Submission{
 			ID: row.id, PageID: q.PageID, FormID: q.FormID, Username: row.username,
 			Created: time.UnixMilli(row.created).UTC(),
-			Entries: r.text[start:row.end:row.end],
+			Entries: r.Text[start:row.end:row.end],
 		}
 		if q.Changes {
 			sub.Changed, sub.Changer = time.UnixMilli(row.changed).UTC(), row.changer

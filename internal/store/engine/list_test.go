@@ -17,7 +17,7 @@ func table(rows int64, atOnce int, asked *[]store.Query) ListReader {
 	return func(_ context.Context, c *Rows, q store.Query) error {
 		*asked = append(*asked, q)
 		for id := q.After + 1; id <= rows; id++ {
-			if c.Full() || c.Len() == atOnce {
+			if c.Full() || len(c.List) == atOnce {
 				return nil
 			}
 			c.Add(id, 1000*id, fmt.Appendf(nil, "user%d", id/3), fmt.Appendf(nil, "text %d", id))
@@ -144,9 +144,9 @@ func TestRowsRead(t *testing.T) {
 				}
 				c.Add(id, 1, nil, make([]byte, tt.size(id)))
 			}
-			parts, read, c.Last = parts+1, read+c.Len(), c.Len() == 0
-			if c.Len() > MaxListRows || c.Bytes() > 2*MaxListBytes+10 {
-				t.Errorf("%s: a part of %d rows and %d bytes", tt.what, c.Len(), c.Bytes())
+			parts, read, c.Last = parts+1, read+len(c.List), len(c.List) == 0
+			if len(c.List) > MaxListRows || len(c.Text) > 2*MaxListBytes+10 {
+				t.Errorf("%s: a part of %d rows and %d bytes", tt.what, len(c.List), len(c.Text))
 			}
 			return nil
 		}).Scan(t.Context(), store.Query{Limit: tt.limit}, func(sub forms.Submission) error {

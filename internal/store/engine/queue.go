@@ -27,7 +27,6 @@ const (
 // takes all that are queued as one batch.
 type Queue[T any] struct {
 	ops     chan *Op[T]
-	max     int
 	waiting atomic.Int64
 	mu      sync.RWMutex // guards closed, and sends to ops against its close
 	closed  bool
@@ -51,7 +50,7 @@ const (
 
 // NewQueue returns a queue whose batches hold at most so many operations.
 func NewQueue[T any](maxBatch int) *Queue[T] {
-	return &Queue[T]{ops: make(chan *Op[T], maxBatch), max: maxBatch}
+	return &Queue[T]{ops: make(chan *Op[T], maxBatch)}
 }
 
 // Do queues an operation and returns its outcome. When ctx ends before the
@@ -119,7 +118,7 @@ func (q *Queue[T]) Next(batch []*Op[T]) []*Op[T] {
 
 // More adds the operations that are queued now to the batch.
 func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
-	for len(batch) < q.max {
+	for len(batch) < cap(q.ops) {
 		select {
 		case op, ok := <-q.ops:
 			if !ok {

@@ -84,11 +84,11 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// Connections returns how many connections are in use, and the pool's limit.
-func (s *Store) Connections() (used, limit int) {
-	stat := s.pool.Stat()
-	return int(stat.AcquiredConns()), int(stat.MaxConns())
-}
+// UsedConnections is how many connections are in use.
+func (s *Store) UsedConnections() float64 { return float64(s.pool.Stat().AcquiredConns()) }
+
+// MaxConnections is how many connections may be in use.
+func (s *Store) MaxConnections() float64 { return float64(s.pool.Stat().MaxConns()) }
 
 // checkConn wraps the error of an attempt in errLost if the connection is
 // closed. The state of the connection is checked, because a lost connection can

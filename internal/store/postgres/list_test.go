@@ -43,10 +43,10 @@ func TestPartsOfListsAreSmall(t *testing.T) {
 			for last := false; !last; {
 				c := engine.Rows{Limit: engine.MaxListRows}
 				must(t, s.readPart(ctx, &c, q))
-				if c.Bytes() > engine.MaxListBytes+1<<20+100 || c.Len() > engine.MaxListRows {
-					t.Errorf("%d rows of %d bytes in one read", c.Len(), c.Bytes())
+				if len(c.Text) > engine.MaxListBytes+1<<20+100 || len(c.List) > engine.MaxListRows {
+					t.Errorf("%d rows of %d bytes in one read", len(c.List), len(c.Text))
 				}
-				q.After += int64(c.Len())
+				q.After += int64(len(c.List))
 				last = c.Last
 			}
 			storetest.Same(t, "rows in parts", q.After, int64(count))
@@ -70,7 +70,7 @@ func TestShortListIsOneRead(t *testing.T) {
 	insertRows(t, url, 1, engine.FirstRows-1, encoded(100))
 	c := engine.Rows{Limit: engine.FirstRows}
 	must(t, s.readPart(ctx, &c, store.Query{PageID: 1, FormID: "form"}))
-	storetest.Same(t, "rows", c.Len(), engine.FirstRows-1)
+	storetest.Same(t, "rows", len(c.List), engine.FirstRows-1)
 	storetest.Same(t, "last part", c.Last, true)
 }
 

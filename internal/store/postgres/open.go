@@ -85,7 +85,6 @@ func (o Options) withDefaults() Options {
 // Store implements store.Engine.
 type Store struct {
 	*engine.Files
-	*engine.Pinger
 	engine.Common
 
 	pool             *pgxpool.Pool
@@ -117,7 +116,6 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
 	s.Common = engine.Common{Database: database{s}, SQLLatest: sqlLatest}
 	s.writer = startWriter(s, workers)
-	s.Pinger = &engine.Pinger{Check: func(ctx context.Context) error { return s.do(ctx, ping) }}
 	s.Files = engine.NewFiles(database{s}, options.Log)
 	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	s.close = sync.OnceFunc(func() {
@@ -192,9 +190,6 @@ func configure(options Options) (*pgxpool.Config, error) {
 // parseURL returns errors that never contain the password. The driver redacts
 // it only where it can, so the error comes from a second parse without it.
 func parseURL(text string) (*pgxpool.Config, error) {
-	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
-		return nil, errors.New("the database URL must begin with postgres://")
-	}
 	config, err := pgxpool.ParseConfig(text)
 	if err == nil {
 		return config, nil
@@ -246,7 +241,9 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// ping fails on a read-only server, too.
+// Ping implements store.Store. It fails on a read-only server, too.
+func (s *Store) Ping(ctx context.Context) error { return s.do(ctx, ping) }
+
 func ping(ctx context.Context, conn *pgx.Conn) error {
 	var readOnly string
 	if err := conn.QueryRow(ctx, `SHOW transaction_read_only`).Scan(&readOnly); err != nil {

@@ -62,34 +62,26 @@ func (w *writer) run() {
 }
 
 // createAll stores a batch, in as many statements as its size requires, and
-// answers all callers in it.
+// answers all callers in it. After a panic the operations that are left fail. None is
+// tried again, because some may be stored.
 func (s *Store) createAll(batch []*operation) {
-	for rest := engine.Take(batch); len(rest) > 0; {
-		n := s.createSome(rest)
-		for _, op := range rest[:n] {
-			op.Done()
-		}
-		rest = rest[n:]
-	}
-}
-
-// createSome stores as many of the operations as fit one statement, sets the
-// outcome of each and returns how many there were. After a panic all operations
-// fail. None is tried again, because some may be stored.
-func (s *Store) createSome(ops []*operation) (done int) {
+	rest := engine.Take(batch)
 	err := engine.Protect(func() error {
-		sharedFirst(ops)
-		done = statementSize(ops)
-		s.create(ops[:done])
+		sharedFirst(rest)
+		for len(rest) > 0 {
+			n := statementSize(rest)
+			s.create(rest[:n])
+			for _, op := range rest[:n] {
+				op.Done()
+			}
+			rest = rest[n:]
+		}
 		return nil
 	})
-	if err == nil {
-		return done
-	}
-	for _, op := range ops {
+	for _, op := range rest {
 		op.Err = err
+		op.Done()
 	}
-	return len(ops)
 }
 
 // statementSize returns how many of the operations fit one statement.
@@ -155,7 +147,7 @@ func conflictError(c *creation) error {
 	case c.new.Key != "":
 		return store.ErrKeyUsed // it was used, by a submission that was deleted in the meantime
 	}
-	return fmt.Errorf("create: submission %d exists already: the sequence submission_ids is behind the table", c.stored.ID)
+	return fmt.Errorf("submission %d exists already: the sequence submission_ids is behind the table", c.stored.ID)
 }
 
 // batch is the creates of one statement.
@@ -233,13 +225,10 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 	if !slices.ContainsFunc(b, hasKey) {
 		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainWithEvents, columns[:6])
 		_, err := conn.Exec(ctx, sql, plain...)
-		switch {
-		case err == nil:
-			return nil
-		case serverCode(err) != codeUniqueViolation:
-			return commitError(conn, fmt.Errorf("create: %w", err))
+		if serverCode(err) == codeUniqueViolation { // a row that can be stored is stored by itself
+			err = conflictError(b[0].Value)
 		}
-		// One of the ids is taken. The other rows must be stored all the same.
+		return commitError(conn, engine.Wrap(err, "create"))
 	}
 	refused, err := b.insertEach(ctx, conn, columns)
 	if err != nil {

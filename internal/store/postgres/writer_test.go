@@ -367,10 +367,9 @@ func TestConnections(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- creating(s, sample("x"))() }()
 	waiting(t, url, 1)
-	used, limit := s.Connections()
-	storetest.Same(t, "used while one waits", used, 1)
-	storetest.Same(t, "limit", limit, DefaultMaxConns)
+	storetest.Same(t, "used while one waits", s.UsedConnections(), 1.0)
+	storetest.Same(t, "limit", s.MaxConnections(), float64(DefaultMaxConns))
 	release()
 	must(t, <-done)
-	testkit.Eventually(t, "the connection is released", func() bool { used, _ := s.Connections(); return used == 0 })
+	testkit.Eventually(t, "the connection is released", func() bool { return s.UsedConnections() == 0 })
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -61,25 +62,29 @@ func (w *wal) grown(pages int64) {
 	w.pages.Store(pages)
 }
 
-// WAL is the length of the write-ahead log, and how many checkpoints, which
-// make it shorter, have failed since the store was opened.
-func (s *Store) WAL() (bytes, failedCheckpoints int64) {
-	return s.writer.wal.bytes(), s.writer.wal.failures.Load()
-}
+// WALBytes is the length of the write-ahead log.
+func (s *Store) WALBytes() float64 { return float64(s.writer.wal.bytes()) }
 
-// ping is an operation that fails when the store can't be written to, or the
+// FailedCheckpoints is how many checkpoints, which make the write-ahead log shorter, have
+// failed since the store was opened.
+func (s *Store) FailedCheckpoints() float64 { return float64(s.writer.wal.failures.Load()) }
+
+// Ping implements store.Store. It fails when the store can't be written to, or the
 // WAL is beyond its limit. It goes through the writer, so that it waits when the
 // writer is stuck.
-func (w *writer) ping(tx *tx) error {
-	if _, err := tx.conn.readLastID(); err != nil {
-		return err
-	}
-	if bytes := w.wal.bytes(); bytes > w.wal.limit {
-		w.wal.checkpointAt = 0 // a server that is not ready may get no writes, so this ping must lead to a checkpoint
-		return fmt.Errorf("%w: the write-ahead log has grown to %d MiB, since checkpoints fail: the log says why",
-			store.ErrUnavailable, bytes>>20)
-	}
-	return nil
+func (s *Store) Ping(ctx context.Context) error {
+	return s.writer.do(ctx, func(tx *tx) error {
+		if _, err := tx.conn.readLastID(); err != nil {
+			return err
+		}
+		wal := &s.writer.wal
+		if bytes := wal.bytes(); bytes > wal.limit {
+			wal.checkpointAt = 0 // a server that is not ready may get no writes, so this ping must lead to a checkpoint
+			return fmt.Errorf("%w: the write-ahead log has grown to %d MiB, since checkpoints fail: the log says why",
+				store.ErrUnavailable, bytes>>20)
+		}
+		return nil
+	})
 }
 
 // checkpoint moves the WAL into the database, if it is long enough. It runs

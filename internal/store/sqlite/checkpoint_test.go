@@ -82,9 +82,9 @@ func TestCheckpointsFail(t *testing.T) {
 	disk.fault.Store(&fault{err: syscall.EIO, suffix: FileName})
 	mustCreate(t, s, sample("first"))
 	grow(t, s, restartPages+1000) // beyond both kinds of checkpoint
-	size, failed := s.WAL()
+	size, failed := int64(s.WALBytes()), s.FailedCheckpoints()
 	if size < restartPages*frameBytes || size > walSize(t, dir) || failed < 2 {
-		t.Errorf("the WAL has %d bytes, %d checkpoints failed; its file has %d", size, failed, walSize(t, dir))
+		t.Errorf("the WAL has %d bytes, %v checkpoints failed; its file has %d", size, failed, walSize(t, dir))
 	}
 	reason := "write " + filepath.Join(dir, FileName) + ": input/output error"
 	wantLines(t, s, log, map[string]int{"level=ERROR": 1, "check the disk": 1, reason: 1, "work again": 0})
@@ -132,7 +132,7 @@ func TestReadOfAnotherProcess(t *testing.T) {
 		return conn.BusyHandler(func(context.Context, int) (retry bool) { waited = true; return false })
 	})
 	grow(t, s, restartPages+1000)
-	if _, failed := s.WAL(); failed == 0 {
+	if s.FailedCheckpoints() == 0 {
 		t.Error("no checkpoint has failed: nothing tested")
 	}
 	wantLines(t, s, log, map[string]int{"grows": 0})
@@ -201,21 +201,21 @@ func TestSnapshots(t *testing.T) {
 	key := store.Key{PageID: 1, FormID: "form", ID: mustCreate(t, s, sample("first")).ID}
 	get := func(want string) {
 		t.Helper()
-		for range 2 * s.pool.count { // twice with each connection
+		for range 2 * cap(s.pool.slots) { // twice with each connection
 			if sub, err := s.Get(ctx, key); err != nil || !strings.Contains(string(sub.Entries), want) {
 				t.Fatalf("read %s, %v, want %q", sub.Entries, err, want)
 			}
 		}
 		kept := 0
-		for range s.pool.count {
+		for range cap(s.pool.slots) {
 			c := <-s.pool.slots
 			if !c.GetAutocommit() {
 				kept++
 			}
 			s.pool.slots <- c
 		}
-		if kept != s.pool.count {
-			t.Fatalf("%d of %d connections keep their snapshot", kept, s.pool.count)
+		if kept != cap(s.pool.slots) {
+			t.Fatalf("%d of %d connections keep their snapshot", kept, cap(s.pool.slots))
 		}
 	}
 	get("first")
@@ -234,7 +234,7 @@ func TestSnapshots(t *testing.T) {
 	s.writer.commitMu.Lock()
 	s.writer.restartWAL()
 	s.writer.commitMu.Unlock()
-	if size, failed := s.WAL(); size != 0 || failed != 0 {
-		t.Errorf("the WAL has %d bytes, %d checkpoints failed", size, failed)
+	if size, failed := s.WALBytes(), s.FailedCheckpoints(); size != 0 || failed != 0 {
+		t.Errorf("the WAL has %v bytes, %v checkpoints failed", size, failed)
 	}
 }

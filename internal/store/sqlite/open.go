@@ -34,7 +34,6 @@ const busyTimeout = 5 * time.Second
 // Store implements store.Engine.
 type Store struct {
 	*engine.Files
-	*engine.Pinger
 	engine.Common
 
 	writer *writer
@@ -118,7 +117,6 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 	s := &Store{writer: w, pool: pool, forms: forms}
 	db := database{pool.with, w.do}
 	s.Common = engine.Common{Database: db, SQLLatest: sqlLatest}
-	s.Pinger = &engine.Pinger{Check: func(ctx context.Context) error { return w.do(ctx, w.ping) }}
 	s.Files = engine.NewFiles(fileEngine{s, db}, options.Log)
 	// Leases are those of a server that was killed, and the uploads of staged files have
 	// ended. Without room to write, leases run out, and files are removed in an hour.

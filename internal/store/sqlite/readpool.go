@@ -16,12 +16,11 @@ type readPool struct {
 	uri     string
 	files   identity
 	slots   chan *connection // nil until the slot is used
-	count   int
-	commits atomic.Int64 // of the writer
+	commits atomic.Int64     // of the writer
 }
 
 func newReadPool(uri string, count int) *readPool {
-	p := &readPool{uri: uri, slots: make(chan *connection, count), count: count}
+	p := &readPool{uri: uri, slots: make(chan *connection, count)}
 	for range count {
 		p.slots <- nil
 	}
@@ -73,7 +72,7 @@ func (c *connection) endSnapshot() error {
 
 // endSnapshots ends those of idle connections, which would hold up a checkpoint.
 func (p *readPool) endSnapshots() {
-	for range p.count {
+	for range cap(p.slots) {
 		select {
 		case c := <-p.slots:
 			if c != nil {
@@ -146,7 +145,7 @@ func (p *readPool) connect(ctx context.Context) (*connection, error) {
 // pause waits for the reads under way, and blocks new ones until release is called. The
 // writer calls it, which stops before close: two at once would wait for each other's slots.
 func (p *readPool) pause() (release func()) {
-	conns := make([]*connection, p.count)
+	conns := make([]*connection, cap(p.slots))
 	for i := range conns {
 		if conns[i] = <-p.slots; conns[i] != nil {
 			_ = conns[i].endSnapshot()
@@ -162,7 +161,7 @@ func (p *readPool) pause() (release func()) {
 // close waits for the reads under way. Later reads fail. It is called once.
 func (p *readPool) close() error {
 	var errs []error
-	for range p.count {
+	for range cap(p.slots) {
 		if c := <-p.slots; c != nil {
 			errs = append(errs, c.Close())
 		}

@@ -89,7 +89,7 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 	limited := sample("x")
 	limited.FormID, limited.SubmitterKey, limited.Limit = "limited", "amy", 2
 	amy := "amy"
-	for range 5 * s.pool.count { // the connections take turns
+	for range 5 * cap(s.pool.slots) { // the connections take turns
 		mustCreate(t, s, sample("x"))
 		_, _ = s.Create(ctx, limited)
 		_ = s.Refusal(ctx, limited)
@@ -112,7 +112,7 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 		}
 		return nil
 	}
-	for range s.pool.count {
+	for range cap(s.pool.slots) {
 		must(t, s.pool.with(ctx, func(conn *connection) error { return again(conn) }))
 	}
 	must(t, s.writer.do(ctx, func(tx *tx) error { return again(tx.conn) }))

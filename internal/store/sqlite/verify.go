@@ -155,15 +155,8 @@ const (
 
 // intact reports whether a page is what was written, as it is in the file.
 func intact(number int64, page []byte) bool {
-	data, sum := page[:pageBytes-checksumBytes], page[pageBytes-checksumBytes:]
-	switch {
-	case number == lockPage:
-		return true
-	case bytes.Equal(data, zeroPage[:len(data)]):
-		return bytes.Equal(sum, zeroSum)
-	default:
-		return bytes.Equal(sum, checksum(data))
-	}
+	content, sum := page[:pageBytes-checksumBytes], page[pageBytes-checksumBytes:]
+	return number == lockPage || bytes.Equal(sum, checksum(content))
 }
 
 // maxFaults bounds how many faults are reported.

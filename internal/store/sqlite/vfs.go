@@ -103,12 +103,9 @@ func (f *checkedFile) withChecksum(page []byte, off int64) []byte {
 	if off == 0 {
 		f.checksums, _ = hasChecksums(page)
 	}
-	switch {
-	case f.checksums && bytes.Equal(page[:pageBytes-checksumBytes], zeroPage[:pageBytes-checksumBytes]):
-		page = bytes.Clone(page)
-		copy(page[pageBytes-checksumBytes:], zeroSum)
-	case f.vacuum:
-		copy(page[pageBytes-checksumBytes:], checksum(page[:pageBytes-checksumBytes]))
+	content := page[:pageBytes-checksumBytes]
+	if f.vacuum || f.checksums && isZero(content) {
+		return append(bytes.Clone(content), checksum(content)...)
 	}
 	return page
 }
@@ -185,7 +182,7 @@ func hasChecksums(header []byte) (has, ok bool) {
 // expects. It reports whether the page may be what was written.
 func checkZeros(page []byte) (ok bool) {
 	content, sum := page[:pageBytes-checksumBytes], page[pageBytes-checksumBytes:]
-	if !bytes.Equal(content, zeroPage[:len(content)]) {
+	if !isZero(content) {
 		return true // the driver verifies it
 	}
 	ok = bytes.Equal(sum, zeroSum)
@@ -193,12 +190,13 @@ func checkZeros(page []byte) (ok bool) {
 	return ok
 }
 
-// checksum is that of a page without its last bytes.
+func isZero(content []byte) bool { return bytes.Equal(content, zeroPage[:len(content)]) }
+
+// checksum is that of a page without its last bytes, as it is on the disk.
 func checksum(content []byte) []byte {
-	var s1, s2 uint32
-	for ; len(content) > 0; content = content[8:] {
-		s1 += binary.LittleEndian.Uint32(content) + s2
-		s2 += binary.LittleEndian.Uint32(content[4:]) + s1
+	if isZero(content) {
+		return zeroSum
 	}
-	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, s1), s2)
+	sum := fletcher{}.add(content)
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, sum[0]), sum[1])
 }

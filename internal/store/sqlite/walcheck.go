@@ -84,19 +84,19 @@ type frames struct {
 // that goes on from the end of a transaction proves that the transaction was
 // committed, since each is on the disk before the next one begins.
 func readFrames(r io.Reader, header []byte) (found frames, err error) {
-	sum := walSum{}.add(header[:24])
+	sum := fletcher{}.add(header[:24])
 	number := binary.BigEndian.Uint32
-	ok := number(header)&^1 == walMagic && number(header[8:]) == pageBytes && sum == readWALSum(header[24:])
+	ok := number(header)&^1 == walMagic && number(header[8:]) == pageBytes && sum == readSum(header[24:])
 	frame := make([]byte, frameBytes)
 	passed, ended := false, false // ended: the frame before is the last of a transaction
-	for ; ; sum = readWALSum(frame[16:]) {
+	for ; ; sum = readSum(frame[16:]) {
 		if _, err := io.ReadFull(r, frame); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return found, nil
 		} else if err != nil {
 			return found, err
 		}
 		ours := bytes.Equal(frame[frameSaltOffset:16], header[saltOffset:24])
-		valid := ours && sum.add(frame[:8]).add(frame[frameHeaderBytes:]) == readWALSum(frame[16:])
+		valid := ours && sum.add(frame[:8]).add(frame[frameHeaderBytes:]) == readSum(frame[16:])
 		commits := ours && number(frame[4:]) != 0
 		passed = passed || !valid
 		switch {
@@ -113,15 +113,15 @@ func readFrames(r io.Reader, header []byte) (found frames, err error) {
 	}
 }
 
-// walSum is a checksum of SQLite's WAL.
-type walSum [2]uint32
+// fletcher is the checksum of SQLite's WAL, and of pages of a database.
+type fletcher [2]uint32
 
-func readWALSum(b []byte) walSum {
-	return walSum{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
+func readSum(b []byte) fletcher {
+	return fletcher{binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])}
 }
 
 // add returns the checksum with further data in it.
-func (s walSum) add(data []byte) walSum {
+func (s fletcher) add(data []byte) fletcher {
 	for ; len(data) >= 8; data = data[8:] {
 		s[0] += binary.LittleEndian.Uint32(data) + s[1]
 		s[1] += binary.LittleEndian.Uint32(data[4:]) + s[0]

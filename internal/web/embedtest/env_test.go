@@ -37,10 +37,7 @@ func newSite(t *testing.T, ancestors ...string) *web.Site {
 	t.Helper()
 	s := testsite.New(t, map[string]string{"101.md": page})
 	s.Users.Set(testsite.People{"amy": nil, "bob": nil, "eve": nil})
-	sessions, err := session.New(session.Options{Store: s.Engine, Users: s.Users, OwnerKey: testsite.Key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sessions := session.New(session.Options{Store: s.Engine, Users: s.Users, OwnerKey: testsite.Key})
 	svc := service.New(service.Options{
 		Pages: s.Pages, Store: s.Store, Files: s.Store, AnonymousKey: testsite.Key, Now: time.Now,
 		MaxSubmission: request.DefaultMaxBody, MaxFile: service.DefaultMaxFile,
