@@ -27,6 +27,12 @@ func EntryValues(entries []Entry) map[string]string {
 	return values
 }
 
+// Values decodes the values of the submission, by field id.
+func (s Submission) Values() (map[string]string, error) {
+	entries, err := s.Entries.Decode()
+	return EntryValues(entries), err
+}
+
 // ValuesBefore returns the stored values that a merge changes, by field id; "" where there
 // was none. A file field is changed by another content, too.
 func ValuesBefore(stored, merged []Entry, storedFiles, mergedFiles []StoredFile) map[string]string {

@@ -54,15 +54,15 @@ func TestIsLocked(t *testing.T) {
 		`{"hidden":{"id":1,"fieldId":"hidden","value":"x"}}`:                                       true,
 		`{"a":{"id":1,"fieldId":"a","value":"1"},"hidden":{"id":2,"fieldId":"hidden","value":""}}`: false,
 	} {
-		if got, err := form.IsLocked(Submission{Entries: Entries(text)}); got != want || err != nil {
+		if got, err := form.IsLocked(Submission{Entries: Entries(text)}.Values); got != want || err != nil {
 			t.Errorf("%s: %t, %v", text, got, err)
 		}
 	}
-	if _, err := form.IsLocked(Submission{Entries: Entries("damaged")}); err == nil {
+	if _, err := form.IsLocked(Submission{Entries: Entries("damaged")}.Values); err == nil {
 		t.Error("what can't be read is not unlocked")
 	}
 	form.LockIf = nil
-	if got, err := form.IsLocked(Submission{Entries: Entries("not looked at")}); got || err != nil {
+	if got, err := form.IsLocked(Submission{Entries: Entries("not looked at")}.Values); got || err != nil {
 		t.Errorf("without rules: %t, %v", got, err)
 	}
 }

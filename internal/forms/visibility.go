@@ -65,12 +65,11 @@ func (x Index) holds(c *Condition, value func(rank int) string) bool {
 }
 
 // IsLocked reports whether only editors may change a submission. Stored values count,
-// whether their fields show or not.
-func (f *Form) IsLocked(s Submission) (bool, error) {
+// whether their fields show or not. They are read only if the form has such rules.
+func (f *Form) IsLocked(read func() (values map[string]string, err error)) (bool, error) {
 	if f.LockIf == nil {
 		return false, nil
 	}
-	stored, err := s.Entries.Decode()
-	values := EntryValues(stored)
+	values, err := read()
 	return f.Index().holds(f.LockIf, func(rank int) string { return values[f.Fields[rank].ID] }), err
 }

@@ -22,7 +22,7 @@ func getHistory(w http.ResponseWriter, c *request.Call) error {
 			return err
 		}
 	}
-	steps, err := access.History(c.Context(), id)
+	steps, err := access.History(c.Context(), sub)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func clearHistory(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := access.ClearHistory(c.Context(), id); err != nil {
+	if err := access.ClearHistory(c.Context(), id, nil); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -165,17 +165,17 @@ func (a *Access) MayMerge(ctx context.Context, id int64, pre Precondition) error
 
 // mayMerge decides which of several answers counts: 404 and 403, then 412, then 400.
 func (a *Access) mayMerge(sub forms.Submission, pre Precondition) error {
-	return cmp.Or(a.MayChange(sub), a.check(pre, sub), a.MayUpdate())
+	return cmp.Or(a.MayChange(sub, sub.Values), a.check(pre, sub), a.MayUpdate())
 }
 
 // MayChange is MayMerge for a submission that the caller has read, without a
-// precondition and whether the form is open or not.
-func (a *Access) MayChange(sub forms.Submission) error {
+// precondition and whether the form is open or not. values are those of the submission.
+func (a *Access) MayChange(sub forms.Submission, values func() (map[string]string, error)) error {
 	switch {
 	case a.Rights.Edit:
 		return nil
 	case a.owns(sub):
-		return a.locked(sub)
+		return a.locked(values)
 	case a.Rights.SeeAll:
 		return Errorf(Forbidden, "Only editors of this page may change other people's submissions.")
 	default:
@@ -186,24 +186,25 @@ func (a *Access) MayChange(sub forms.Submission) error {
 // ErrLocked tells that only editors may change or delete a submission, by the rules of its form.
 var ErrLocked = Errorf(Forbidden, "Only editors can change it now.")
 
-// locked is ErrLocked if a submission is locked.
-func (a *Access) locked(sub forms.Submission) error {
-	locked, err := a.Form.IsLocked(sub)
+// locked is ErrLocked if a submission with these values is locked.
+func (a *Access) locked(values func() (map[string]string, error)) error {
+	locked, err := a.Form.IsLocked(values)
 	if err == nil && locked {
 		err = ErrLocked
 	}
 	return err
 }
 
-// MayDelete tells what keeps the caller from deleting a submission that they have read.
-func (a *Access) MayDelete(sub forms.Submission) error {
+// MayDelete tells what keeps the caller from deleting a submission that they have read. values
+// are those of the submission.
+func (a *Access) MayDelete(sub forms.Submission, values func() (map[string]string, error)) error {
 	switch {
 	case a.Rights.Edit:
 		return nil
 	case a.Form.Withdraw && a.owns(sub) && a.Rights.Blocked:
 		return errBlocked
 	case a.Form.Withdraw && a.owns(sub):
-		return a.locked(sub)
+		return a.locked(values)
 	case a.Rights.SeeAll, a.owns(sub):
 		return Errorf(Forbidden, "Only editors of this page may delete submissions.")
 	default:
@@ -336,13 +337,15 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 	if !a.Rights.Edit { // most callers may not, and need no write to be told
 		sub, err := a.Get(ctx, id)
 		if err == nil {
-			err = a.MayDelete(sub)
+			err = a.MayDelete(sub, sub.Values)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	check := func(sub forms.Submission) error { return cmp.Or(a.MayDelete(sub), a.check(pre, sub)) }
+	check := func(sub forms.Submission) error {
+		return cmp.Or(a.MayDelete(sub, sub.Values), a.check(pre, sub))
+	}
 	told := a.events(store.SubmissionDeleted, a.service.opts.Now(), nil)
 	err := a.service.opts.Store.Delete(ctx, a.key(id), check, told...)
 	a.countWrite()

@@ -58,7 +58,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			if err == nil && !cmp.Equal(got, first) {
 				t.Errorf("got %+v, want %+v", got, first)
 			}
-			w.wants("may change", a.MayChange(first), merge)
+			w.wants("may change", a.MayChange(first, first.Values), merge)
 			w.clock = w.clock.Add(time.Second)
 			merged, err := a.Merge(t.Context(), first.ID, answer("new"), nil, admitAll)
 			w.wants("merge", err, merge)

@@ -19,18 +19,18 @@ func (a *Access) step(now time.Time, before map[string]string) *store.Step {
 	return &store.Step{At: now, Username: a.user, Before: before}
 }
 
-// History returns the changes of a submission, the oldest first. Callers who are no editors
-// don't see those of texts that only editors write.
-func (a *Access) History(ctx context.Context, id int64) ([]forms.Step, error) {
-	sub, stored, err := a.readHistory(ctx, id)
+// History returns the changes of a submission that was read before, the oldest first. Callers
+// who are no editors don't see those of texts that only editors write.
+func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Step, error) {
+	sub, stored, err := a.readHistory(ctx, sub)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := sub.Entries.Decode()
+	current, err := sub.Values()
 	if err != nil {
 		return nil, err
 	}
-	index, current, steps := a.Form.Index(), forms.EntryValues(entries), make([]forms.Step, 0, len(stored))
+	index, steps := a.Form.Index(), make([]forms.Step, 0, len(stored))
 	for _, s := range slices.Backward(stored) { // the value after a change is the one before the next
 		step := forms.Step{At: s.At, Username: s.Username, Changes: index.Changes(s.Before, current)}
 		if a.Form.Anonymous {
@@ -45,22 +45,21 @@ func (a *Access) History(ctx context.Context, id int64) ([]forms.Step, error) {
 	return steps, nil
 }
 
-// readHistory reads a submission and its steps, which belong together.
-func (a *Access) readHistory(ctx context.Context, id int64) (sub forms.Submission, steps []store.Step, err error) {
-	for err == nil {
-		if sub, err = a.Get(ctx, id); err != nil {
-			break
+// readHistory reads the steps of a submission. It returns them with the submission that they
+// belong to: it may have changed since it was read.
+func (a *Access) readHistory(ctx context.Context, sub forms.Submission) (forms.Submission, []store.Step, error) {
+	for {
+		steps, err := a.service.opts.Store.History(ctx, sub.ID)
+		if err != nil {
+			return sub, nil, Explain(err)
 		}
-		if steps, err = a.service.opts.Store.History(ctx, id); err != nil {
-			break
-		}
-		var again forms.Submission
-		if again, err = a.Get(ctx, id); err == nil && bytes.Equal(sub.Entries, again.Entries) &&
+		again, err := a.Get(ctx, sub.ID)
+		if err != nil || bytes.Equal(sub.Entries, again.Entries) &&
 			sub.Changed.Equal(again.Changed) && sub.Changer == again.Changer {
-			break
+			return sub, steps, err
 		}
+		sub = again
 	}
-	return sub, steps, Explain(err)
 }
 
 // mayReadHistory reports whether the caller may know earlier values of a field. A field
@@ -71,7 +70,7 @@ func (a *Access) mayReadHistory(fieldID string) bool {
 }
 
 // ClearHistory removes earlier values of a submission.
-func (a *Access) ClearHistory(ctx context.Context, id int64) error {
+func (a *Access) ClearHistory(ctx context.Context, id int64, pre Precondition) error {
 	if !a.Rights.Edit {
 		if _, err := a.Get(ctx, id); err != nil {
 			return err
@@ -79,6 +78,9 @@ func (a *Access) ClearHistory(ctx context.Context, id int64) error {
 		return Errorf(Forbidden, "Only editors of this page may remove earlier values.")
 	}
 	_, err := a.service.opts.Store.Update(ctx, a.key(id), func(sub forms.Submission) (store.Change, error) {
+		if err := a.check(pre, sub); err != nil {
+			return store.Change{}, err
+		}
 		entries, err := sub.Entries.Decode()
 		return store.Change{Entries: entries, Files: sub.Files, Step: a.step(a.Now(), nil)}, err
 	})

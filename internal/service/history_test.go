@@ -97,7 +97,7 @@ func TestHistory(t *testing.T) {
 	sub := w.submits(owner, "decided", "a")
 	history := func(a *Access, want ...forms.Step) {
 		t.Helper()
-		got, err := a.History(ctx, sub.ID)
+		got, err := a.History(ctx, sub)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestHistory(t *testing.T) {
 	history(edits, first, forms.Step{At: at(3), Username: "editor", Changes: []forms.ValueChange{
 		state, {FieldID: "note", Before: "", After: "not for others"},
 	}}, last)
-	_, err := w.as(viewer, "decided").History(ctx, sub.ID)
+	_, err := w.as(viewer, "decided").History(ctx, sub)
 	w.wants("of somebody else's", err, "not found")
 
 	// A field that has left the page may have been one of the editors.
@@ -141,11 +141,15 @@ func TestHistory(t *testing.T) {
 		forms.Step{At: day, Changes: first.Changes}, forms.Step{At: day, Changes: []forms.ValueChange{state}})
 	form.Anonymous = false
 
-	w.wants("clear by others", mine.ClearHistory(ctx, sub.ID), "forbidden")
-	w.wants("clear by strangers", w.as(viewer, "decided").ClearHistory(ctx, sub.ID), "not found")
+	w.wants("clear by others", mine.ClearHistory(ctx, sub.ID, nil), "forbidden")
+	w.wants("clear by strangers", w.as(viewer, "decided").ClearHistory(ctx, sub.ID, nil), "not found")
 	before := w.gets(edits, sub.ID)
 	w.clock = w.clock.Add(time.Minute)
-	w.wants("clear", edits.ClearHistory(ctx, sub.ID), "ok")
+	changed := errors.New("changed")
+	if err := edits.ClearHistory(ctx, sub.ID, func(string) error { return changed }); !errors.Is(err, changed) {
+		t.Errorf("clear with a precondition that fails: %v", err)
+	}
+	w.wants("clear", edits.ClearHistory(ctx, sub.ID, nil), "ok")
 	removed := forms.Step{At: at(5), Username: "editor", Changes: []forms.ValueChange{}}
 	history(mine, removed)
 	if diff := cmp.Diff(before, w.gets(edits, sub.ID)); diff != "" {

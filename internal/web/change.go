@@ -25,7 +25,6 @@ type changePage struct {
 type difference struct{ Label, Theirs, Yours string }
 
 func (c *call) newChangePage(st stored, with filling) (*changePage, error) {
-	with.access = st.access
 	view, err := c.formView("f0", st.access.Form, with)
 	if err != nil {
 		return nil, err
@@ -115,7 +114,14 @@ func (c *call) showDeleted(access *service.Access, sent received) error {
 }
 
 func (c *call) merge(access *service.Access, before stored, sent received) error {
-	_, err := access.Merge(c.Context(), before.sub.ID, before.changes(sent), wantTag(sent.extra), c.HoldAnswer)
+	changes, saved := before.changes(sent), "saved"
+	if sent.extra.Has(setControl) {
+		saved += "=" + sent.pressed(access.Form)
+		if len(changes) == 0 { // a second press of the same button
+			return c.redirect(withQuery(before.path, saved, before.list.listQuery()))
+		}
+	}
+	_, err := access.Merge(c.Context(), before.sub.ID, changes, wantTag(sent.extra), c.HoldAnswer)
 	var invalid *forms.Invalid
 	switch {
 	case errors.As(err, &invalid):
@@ -129,7 +135,17 @@ func (c *call) merge(access *service.Access, before stored, sent received) error
 	case err != nil:
 		return err
 	}
-	return c.redirect(withQuery(before.path, "saved", before.list.listQuery()))
+	return c.redirect(withQuery(before.path, saved, before.list.listQuery()))
+}
+
+// pressed is the field whose answer was set with one press, or setControl.
+func (r received) pressed(f *forms.Form) string {
+	for i := range r.answers {
+		if field := f.Field(r.answers[i].FieldID); field != nil && hasButtons(field) {
+			return url.QueryEscape(field.ID)
+		}
+	}
+	return setControl
 }
 
 // changes are the answers that differ from what is stored. What somebody did

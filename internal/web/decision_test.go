@@ -52,7 +52,7 @@ func TestLockedSubmission(t *testing.T) {
 	}
 
 	alice.fill(path+"/change", "state", "open", "days", "4").want(200)
-	bob.postForm(path+"/delete", question.values()).want(409, "changed since you opened it")
-	bob.postForm(path+"/delete", bob.get(path+"/delete").values()).want(200, "My submissions")
+	bob.postForm(path+"/delete", question.values()).want(409, "changed since you opened it. It was not withdrawn.")
+	bob.postForm(path+"/delete", bob.get(path+"/delete").values()).want(200, "My submissions", "Submission 1 was withdrawn.")
 	bob.get(path).want(404)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
 )
 
 // maxDeleteAnswer is how much of each answer the question before a delete shows, in bytes.
@@ -19,17 +20,17 @@ type deletePage struct {
 	Action  string
 	Cancel  string
 	Tag     string
-	Notice  string
+	Changed bool // since the question was asked before
 }
 
 func (c *call) confirmDelete() error {
-	return c.showDelete(http.StatusOK, "")
+	return c.showDelete(http.StatusOK)
 }
 
-func (c *call) showDelete(status int, notice string) error {
+func (c *call) showDelete(status int) error {
 	st, err := c.stored()
 	if err == nil {
-		err = st.access.MayDelete(st.sub)
+		err = st.access.MayDelete(st.sub, st.read)
 	}
 	if err != nil {
 		return err
@@ -44,27 +45,33 @@ func (c *call) showDelete(status int, notice string) error {
 	}
 	return c.render(status, "delete", &deletePage{
 		Layout: st.layout(title + st.number()), Number: st.number(),
-		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub), Notice: notice,
+		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub),
+		Changed: status == http.StatusConflict,
 	})
 }
 
-func (c *call) deleteSubmission() error {
-	_, id, err := c.Submission()
-	if err != nil {
-		return err
+// confirmed reads the answer to a question about a submission, which must be in the state that
+// the question has shown.
+func (c *call) confirmed() (access *service.Access, id int64, unchanged service.Precondition, err error) {
+	if _, id, err = c.Submission(); err != nil {
+		return nil, 0, nil, err
 	}
 	sent, err := c.readForm(maxForm, errUnreadable)
 	if err != nil {
-		return err
+		return nil, 0, nil, err
 	}
-	access, err := c.Reopen() // the body may have taken long to arrive
+	access, err = c.Reopen() // the body may have taken long to arrive
+	return access, id, wantTag(sent), err
+}
+
+func (c *call) deleteSubmission() error {
+	access, id, unchanged, err := c.confirmed()
 	if err != nil {
 		return err
 	}
-	err = access.Delete(c.Context(), id, wantTag(sent))
+	err = access.Delete(c.Context(), id, unchanged)
 	if errors.Is(err, errChanged) {
-		return c.showDelete(http.StatusConflict, "The submission or its form has changed since you opened it. "+
-			"It was not deleted. Look at it once more.")
+		return c.showDelete(http.StatusConflict)
 	}
 	if err != nil {
 		return err

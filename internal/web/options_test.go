@@ -36,7 +36,7 @@ func TestLabelsOfOptions(t *testing.T) {
 	shown.want(200, "<Holiday>", "Small", "Monday", "Granted", "Refused")
 	shown.wantHTML(`<bdi class="lozenge color-green">Granted</bdi>`, `<bdi class="lozenge color-grey">open</bdi>`)
 	action, values := shown.pressed("Granted")
-	carol.send(action, values).want(200, "The changes are saved")
+	carol.send(action, values).want(200, "Saved")
 	carol.get(path + "/change").wantHTML(`<bdi class="lozenge color-red">Refused</bdi>`)
 	bob.get(path).wantHTML(`<span class="lozenge color-green">Granted</span>`, "<li>Monday</li>")
 	mine := bob.get(form + "/results")

@@ -14,25 +14,21 @@ fields:
   - {id: state, type: status, label: State, by: editors, options: [New, Granted, Refused], default: New}
   - {id: level, type: radio, label: Level, by: editors, options: [Low, High]}
   - {id: tags, type: checkbox, label: Tags, by: editors, options: [a, b]}
+  - {id: note, type: textfield, label: Note, by: editors, maxLength: 9}
 `
 
 // pressed are the values that are sent with the button of a name.
 func (a *answer) pressed(button string) (action string, values url.Values) {
 	a.t.Helper()
 	for _, form := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "set" }) {
-		values := url.Values{}
-		found := false
+		values := a.values()
 		for n := range form.Descendants() {
-			switch {
-			case n.Data == "input":
-				values.Set(attribute(n, "name"), attribute(n, "value"))
-			case n.Data == "button" && textOf(n) == button:
-				values.Set(attribute(n, "name"), attribute(n, "value"))
-				found = true
+			if n.Data == "button" && textOf(n) == button {
+				if hasAttribute(n, "name") {
+					values.Set(attribute(n, "name"), attribute(n, "value"))
+				}
+				return attribute(form, "action"), values
 			}
-		}
-		if found {
-			return attribute(form, "action"), values
 		}
 	}
 	a.t.Fatalf("%s: no button %q in %s", a.path, button, a.body)
@@ -44,7 +40,7 @@ func TestLabelsOfEditors(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
 	e.submit(t, "alice", 1, "feedback", "name", "Ann")
 	for user, want := range map[string]string{
-		"alice": `{"name":"Name"}`, "carol": `{"level":"Level","name":"Name","state":"State","tags":"Tags"}`,
+		"alice": `{"name":"Name"}`, "carol": `{"level":"Level","name":"Name","note":"Note","state":"State","tags":"Tags"}`,
 	} {
 		b := e.signedIn(t, user)
 		for _, path := range []string{"/page/1/form/feedback", "/page/1", "/page/1/form/feedback/submission/1/change"} {
@@ -62,19 +58,20 @@ func TestSetWithOnePress(t *testing.T) {
 	path := "/page/1/form/feedback/submission/1"
 	b := e.signedIn(t, "carol")
 	page := b.get(path + "?q=ann")
-	page.wantHTML(`<div role="group" aria-label="State">`, `value="New" aria-pressed="true">`, `value="Granted" aria-pressed="false">`)
-	page.wantNoHTML(`name="tags"`) // several values are not one press
+	page.wantHTML(`<legend>State</legend>`, `value="New" aria-pressed="true">`, `value="Granted" aria-pressed="false">`)
+	page.wantNoHTML("autofocus", "Send another") // it is not hers
 	other := b.get(path)
 	action, values := page.pressed("Granted")
 	after := b.send(action, values)
-	after.want(200, "The changes are saved.")
-	if after.path != path+"?saved&q=ann" {
+	after.want(200, "Saved")
+	if after.path != path+"?saved=state&q=ann" {
 		t.Errorf("after it one is at %s", after.path)
 	}
-	after.wantHTML(`value="Granted" aria-pressed="true">`)
+	after.wantHTML(`value="Granted" aria-pressed="true" autofocus>`)
 	if got := e.stored(t, "feedback"); got["state"] != "Granted" || got["name"] != "Ann" || id != 1 {
 		t.Errorf("stored: %v", got)
 	}
+	b.send(action, values).want(200, "Saved") // a second press of the same button
 	// Somebody who has not seen that change is told.
 	b.send(other.pressed("Refused")).want(409, "has changed since you opened it", "Granted", "Refused")
 	if got := e.stored(t, "feedback"); got["state"] != "Granted" {
@@ -83,8 +80,45 @@ func TestSetWithOnePress(t *testing.T) {
 	// Whoever is no editor sees what is answered, and no buttons.
 	mine := e.get(t, "alice", path)
 	mine.want(200, "State", "Granted")
-	mine.wantNoHTML("aria-pressed", "Level", "Tags")
+	mine.wantNoHTML("aria-pressed", "Level", "Tags", `name="note"`)
 	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(409) // the page was made for carol
+}
+
+// TestSetInPlace has an editor write what can't be chosen, on the page of the submission.
+func TestSetInPlace(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", requestForm))
+	e.submit(t, "alice", 1, "feedback", "name", "Ann")
+	b := e.signedIn(t, "carol")
+	const path = "/page/1/form/feedback/submission/1"
+	wants := func(state, tags, note string) {
+		t.Helper()
+		want := map[string]string{"name": "Ann", "state": state, "tags": tags, "note": note}
+		got := e.stored(t, "feedback")
+		for id := range want {
+			if got[id] != want[id] {
+				t.Errorf("%s: stored %q, want %q", id, got[id], want[id])
+			}
+		}
+	}
+	// Enter presses the first button of a form. It saves, and chooses nothing.
+	page := b.get(path)
+	first := page.all(func(n *html.Node) bool { return n.Data == "button" && textOf(n) != "Sign out" })[0]
+	if textOf(first) != "Save" || hasAttribute(first, "name") {
+		t.Errorf("the first button is %q", textOf(first))
+	}
+	action, values := page.pressed("Save")
+	page = b.send(action, with(with(values, "note", "first"), "tags", "b"))
+	page.want(200, "Saved")
+	page.wantHTML(`class="secondary" autofocus>Save</button>`)
+	wants("New", "b", "first")
+	// What was typed is not lost by a press.
+	action, values = page.pressed("Granted")
+	values.Del("tags") // unticked
+	page = b.send(action, with(values, "note", "second"))
+	wants("Granted", "", "second")
+	page.want(200, "Saved", "first →became second")
+	action, values = page.pressed("Save")
+	b.send(action, with(values, "note", "much too long")).want(422, "at most 9 characters")
 }
 
 // TestSetNeedsFewOptions has buttons for a few options only.

@@ -9,40 +9,48 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
 
-// submissionPage is one submission to read.
+// submissionPage is one submission to read, and for editors to decide about.
 type submissionPage struct {
 	Layout
-	Number   string
-	Created  time.Time // its day, if the form is anonymous
-	Username string
-	Changed  *changeView // nil if it never was
-	Sent     bool        // it was sent just now
-	Saved    bool        // or changed
-	Thanks   []textPart
-	Answers  []answerView
-	MaySave  bool // the caller may change it as a whole
-	Change   string
-	Locked   bool   // only editors change it now
-	Delete   string // path; "" if the caller may not
-	Tag, For string // of answers that are set with one press
-	Back     string // path of the submission before in the list that it was opened from; "" if there is none
-	Next     string // path of the one after
+	Number     string
+	Created    time.Time // its day, if the form is anonymous
+	Username   string
+	Changed    *changeView // nil if it never was
+	Sent       bool        // it was sent just now
+	Saved      bool        // or changed
+	Focus      string      // what was pressed to change it: id of a field, or setControl; "" for nothing on this page
+	Thanks     []textPart
+	Decisions  []answerView // what editors answer
+	Answers    []answerView // all others
+	Unanswered []string     // labels of questions
+	MaySave    bool         // the caller may change it as a whole
+	MaySet     bool         // Decisions are controls
+	Change     string
+	Locked     bool   // only editors change it now
+	Delete     string // path; "" if the caller may not
+	Tag, For   string // of answers that are set on the page
+	Back       string // path of the submission before in the list that it was opened from; "" if there is none
+	Next       string // path of the one after
+	History    *historyView
 }
 
 // answerView is the answer to one question.
 type answerView struct {
-	Label   string
-	Value   string
-	List    []string // of several values
-	Files   []fileLink
-	Status  bool
-	Color   string
-	FieldID string
-	Set     []choice // buttons for those who set it, each with one press; nil for others
+	Label     string
+	Value     string
+	List      []string // of several values
+	Files     []fileLink
+	Status    bool
+	Color     string
+	FieldID   string
+	ByEditors bool
+	Set       []choice  // buttons for those who set it, each with one press
+	Control   *question // for those who set it otherwise
 }
 
 // stored is a submission that the caller may read.
@@ -82,18 +90,22 @@ func (st stored) number() string {
 	return " " + strconv.FormatInt(st.sub.ID, 10)
 }
 
+// read returns the values, which are decoded already.
+func (st stored) read() (map[string]string, error) { return st.values, nil }
+
 // changeable is a submission that the caller may change.
 func (c *call) changeable() (stored, error) {
 	st, err := c.stored()
 	if err == nil {
-		err = st.access.MayChange(st.sub)
+		err = st.access.MayChange(st.sub, st.read)
 	}
 	return st, err
 }
 
 // filling is what the submission holds.
 func (st stored) filling() filling {
-	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files(), change: true}
+	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files(), change: true, access: st.access}
+	with.maxFile, with.today = st.Backend.Service.MaxFile(), st.Backend.Service.Today()
 	for rank, field := range st.access.Form.Fields {
 		with.values[rank] = st.values[field.ID]
 	}
@@ -117,21 +129,26 @@ func (st stored) files() map[string][]fileLink {
 func (st stored) answers() []answerView {
 	f, with := st.access.Form, st.filling()
 	shown := f.Visible(with.values)
+	controls := questionBuilder{form: f, fields: f.Index(), with: with, extra: markup.MaxOptions}
 	var views []answerView
 	for rank, field := range f.Fields {
 		value := with.values[rank]
 		forOthers := field.ByEditors && !st.access.Rights.Edit // it is not theirs to answer
 		if value != "" || shown[rank] && !forOthers {
 			view := newAnswer(field, value, with.files[field.ID])
-			if shown[rank] {
-				view.FieldID, view.Set = field.ID, st.buttons(field, value)
+			view.FieldID, view.ByEditors = field.ID, field.ByEditors
+			switch {
+			case !shown[rank] || !field.ByEditors || !st.access.Rights.Edit:
+			case hasButtons(field):
+				view.Set = buttons(field, value)
+			default:
+				view.Control = controls.question(rank, "set-"+strconv.Itoa(rank), false)
 			}
 			views = append(views, view)
 		}
 	}
-	fields := f.Index()
 	for _, e := range st.entries {
-		if !fields.HasColumn(e.FieldID) {
+		if !controls.fields.HasColumn(e.FieldID) {
 			views = append(views, answerView{Label: e.FieldID, Value: e.Value, Files: with.files[e.FieldID]})
 		}
 	}
@@ -143,7 +160,7 @@ func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 	value = f.LabelOf(value)
 	v := answerView{Label: f.Label, Value: value, Files: files, Status: f.Type == forms.Status, Color: color}
 	few := strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues) // more of them are one text
-	if f.MultiValue() && value != "" && few {
+	if (f.MultiValue() || f.Type == forms.File) && value != "" && few {
 		v.List = strings.Split(value, forms.Separator)
 	}
 	return v
@@ -153,12 +170,12 @@ func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
 // changed like all others.
 const maxSetOptions = 20
 
-// buttons are the options of an answer that the caller sets with one press: one that editors
-// give.
-func (st stored) buttons(f *forms.Field, value string) (buttons []choice) {
-	if !f.ByEditors || !st.access.Rights.Edit || f.MultiValue() || len(f.Options) > maxSetOptions {
-		return nil
-	}
+// hasButtons reports whether editors answer a question with one press.
+func hasButtons(f *forms.Field) bool {
+	return f.ByEditors && !f.MultiValue() && len(f.Options) > 0 && len(f.Options) <= maxSetOptions
+}
+
+func buttons(f *forms.Field, value string) (buttons []choice) {
 	for _, o := range f.Options {
 		buttons = append(buttons, choice{Value: o, Label: f.LabelOf(o), Chosen: o == value, Color: f.ColorOf(o)})
 	}
@@ -184,25 +201,46 @@ func (c *call) showSubmission() error {
 	if query.Has("sent") {
 		title = "Sent"
 	}
-	form, zone := st.access.Form, c.Backend.Service.Zone()
+	form, zone, mayChange := st.access.Form, c.Backend.Service.Zone(), st.access.MayChange(st.sub, st.read)
 	page := &submissionPage{
 		Layout: st.layout(title), Number: st.number(), Username: st.sub.Username,
 		Created: shownTime(form, st.sub.Created, zone), Changed: newChange(form, st.sub, zone),
-		Sent: query.Has("sent"), Saved: query.Has("saved"), Answers: st.answers(), Change: st.at("/change"),
-		MaySave: st.access.MayChange(st.sub) == nil && st.access.MayUpdate() == nil,
-		Tag:     st.access.Tag(st.sub), For: c.hashUser(),
+		Sent: query.Has("sent"), Saved: query.Has("saved"), Change: st.at("/change"),
+		MaySave: mayChange == nil && st.access.MayUpdate() == nil, Locked: errors.Is(mayChange, service.ErrLocked),
+		Tag: st.access.Tag(st.sub), For: c.hashUser(),
 	}
+	page.sortAnswers(st.answers())
 	if page.Sent {
 		page.Thanks = linkText(form.Thanks)
 	}
-	page.Locked = errors.Is(st.access.MayChange(st.sub), service.ErrLocked)
-	if st.access.MayDelete(st.sub) == nil && !c.Framed {
-		page.Delete = st.at("/delete")
+	if !c.Framed { // where a page can't take the focus, and nothing is deleted
+		page.Focus = query.Get("saved")
+		if st.access.MayDelete(st.sub, st.read) == nil {
+			page.Delete = st.at("/delete")
+		}
 	}
 	if err := st.setNeighbours(page); err != nil {
 		return err
 	}
+	if page.History, err = st.history(); err != nil {
+		return err
+	}
 	return c.render(http.StatusOK, "submission", page)
+}
+
+// sortAnswers has what editors answer first, and what nobody has answered last.
+func (p *submissionPage) sortAnswers(answers []answerView) {
+	for _, a := range answers {
+		switch {
+		case a.ByEditors:
+			p.Decisions = append(p.Decisions, a)
+			p.MaySet = p.MaySet || a.Set != nil || a.Control != nil
+		case a.Value == "":
+			p.Unanswered = append(p.Unanswered, a.Label)
+		default:
+			p.Answers = append(p.Answers, a)
+		}
+	}
 }
 
 // file sends a file of a submission.

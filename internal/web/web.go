@@ -103,6 +103,7 @@ var routes = []route{
 	},
 	{pattern: "GET /page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).confirmDelete},
 	{pattern: "POST /page/{pageId}/form/{formId}/submission/{id}/delete", handler: (*call).deleteSubmission},
+	{pattern: "POST /page/{pageId}/form/{formId}/submission/{id}/history", handler: (*call).clearHistory},
 	{
 		pattern: "GET /page/{pageId}/form/{formId}/submission/{id}/file/{fieldId}/{name}",
 		handler: (*call).file, framed: true,
