@@ -21,9 +21,10 @@ type filterForm struct {
 type filterRule struct {
 	Field     string
 	Operators []choice
-	Options   []choice // of the value; nil if it is typed
+	Options   []choice // of which several can be chosen; nil if the value is typed
 	Input     string   // type of the control that it is typed into
-	Value     string   // of a filter that can't be added
+	Value, To string   // of a filter that can't be added
+	Range     bool     // To can be typed
 	Focus     bool     // the field was chosen just now
 }
 
@@ -41,6 +42,7 @@ type filterKind struct {
 // operatorWords are the operators as people say them.
 var operatorWords = map[forms.Operator]string{
 	forms.Equals: "is", forms.NotEquals: "is not", forms.InList: "is one of (separated by ;)", forms.Contains: "contains",
+	forms.Between: "is between", thisMonth: "is this month", lastMonth: "is last month", lastWeek: "is in the last 7 days",
 	forms.Empty: "is empty", forms.NotEmpty: "is not empty",
 	forms.GreaterThan: "is above or after", forms.LessThan: "is below or before",
 }
@@ -48,11 +50,15 @@ var operatorWords = map[forms.Operator]string{
 var (
 	numberWords = map[forms.Operator]string{forms.GreaterThan: "is above", forms.LessThan: "is below"}
 	dateWords   = map[forms.Operator]string{forms.GreaterThan: "is after", forms.LessThan: "is before"}
-	manyWords   = map[forms.Operator]string{
+	choiceWords = map[forms.Operator]string{
+		forms.InList: "is one of", forms.GreaterThan: "is above", forms.LessThan: "is below",
+	}
+	manyWords = map[forms.Operator]string{
 		forms.Contains: "includes", forms.Equals: "is exactly", forms.NotEquals: "is not exactly",
 	}
 
-	comparisons = []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan}
+	comparisons = []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan, forms.Between}
+	timeOps     = append(slices.Clip(comparisons), thisMonth, lastMonth, lastWeek)
 	orderedOps  = append(slices.Clip(comparisons), forms.Empty, forms.NotEmpty)
 	textOps     = []forms.Operator{
 		forms.Contains, forms.Equals, forms.NotEquals, forms.InList, forms.Empty, forms.NotEmpty,
@@ -62,12 +68,22 @@ var (
 // The kinds of columns. Every submission has an id and a time, so these are never empty.
 var (
 	idKind     = filterKind{input: "number", operators: comparisons, words: numberWords}
-	timeKind   = filterKind{input: "date", operators: comparisons, words: dateWords}
+	timeKind   = filterKind{input: "date", operators: timeOps, words: dateWords}
 	numberKind = filterKind{input: "text", operators: orderedOps, words: numberWords}
-	dateKind   = filterKind{input: "date", operators: orderedOps, words: dateWords}
+	dateKind   = filterKind{
+		input: "date", operators: append(slices.Clip(timeOps), forms.Empty, forms.NotEmpty), words: dateWords,
+	}
 	textKind   = filterKind{input: "text", operators: textOps}
 	fileKind   = filterKind{input: "text", operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}}
-	oneKind    = filterKind{operators: []forms.Operator{forms.Equals, forms.NotEquals, forms.Empty, forms.NotEmpty}}
+	oneKind    = filterKind{
+		operators: []forms.Operator{forms.InList, forms.NotEquals, forms.Empty, forms.NotEmpty}, words: choiceWords,
+	}
+	gradeKind = filterKind{
+		operators: []forms.Operator{
+			forms.InList, forms.NotEquals, forms.GreaterThan, forms.LessThan, forms.Empty, forms.NotEmpty,
+		},
+		words: choiceWords,
+	}
 	manyKind   = filterKind{
 		operators: []forms.Operator{forms.Contains, forms.Equals, forms.Empty, forms.NotEmpty}, words: manyWords,
 	}
@@ -85,9 +101,11 @@ func filterKindOf(f *forms.Form, id string) filterKind {
 		kind = manyKind
 	case len(field.Options) > 0 && slices.ContainsFunc(field.Options, notOrdered):
 		kind = oneKind
+	case len(field.Options) > 0:
+		kind = gradeKind
 	case field.Type == forms.File:
 		kind = fileKind
-	case field.Validation == forms.Numeric || len(field.Options) > 0:
+	case field.Validation == forms.Numeric:
 		kind = numberKind
 	case field.Validation == forms.DateOnly:
 		kind = dateKind
@@ -119,7 +137,10 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 		return form
 	}
 	kind, added := filterKindOf(f, v.added.Field), v.added
-	rule := &filterRule{Field: added.Field, Input: kind.input, Value: added.Value, Focus: added.Operator == ""}
+	rule := &filterRule{
+		Field: added.Field, Input: kind.input, Value: strings.Join(added.Values, forms.Separator), To: added.To,
+		Range: slices.Contains(kind.operators, forms.Between), Focus: added.Operator == "",
+	}
 	form.Rule = rule
 	for _, o := range kind.operators {
 		rule.Operators = append(rule.Operators, choice{
@@ -128,7 +149,7 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	}
 	for _, o := range kind.field.Options {
 		label := clipLabel(kind.field.LabelOf(o))
-		rule.Options = append(rule.Options, choice{Value: o, Label: label, Chosen: o == added.Value})
+		rule.Options = append(rule.Options, choice{Value: o, Label: label, Chosen: slices.Contains(added.Values, o)})
 	}
 	return form
 }
@@ -147,17 +168,35 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 			filter.Label = "Search"
 		case isFilter:
 			kind := filterKindOf(f, id)
-			filter.Label, filter.Operator, filter.Value = columnLabel(f, id), operator, kind.field.LabelOf(value)
-			if word := kind.word(forms.Operator(operator)); word != "" {
-				filter.Operator, _, _ = strings.Cut(word, " (")
-			}
-			if isUnary(operator) {
-				filter.Value = ""
-			}
+			filter.Label = columnLabel(f, id)
+			filter.Operator, filter.Value = kind.describe(operator, value)
 		}
 		active = append(active, filter)
 	}
 	return active
+}
+
+// describe says a filter in words.
+func (k filterKind) describe(operator, value string) (words, shown string) {
+	words, _, _ = strings.Cut(cmp.Or(k.word(forms.Operator(operator)), operator), " (")
+	from, to, _ := strings.Cut(value, forms.Separator)
+	switch {
+	case isUnary(operator):
+		return words, ""
+	case operator == string(forms.InList):
+		if !strings.Contains(value, forms.Separator) {
+			words = operatorWords[forms.Equals]
+		}
+		return words, strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, ", ")
+	case operator != string(forms.Between):
+		return words, k.field.LabelOf(value)
+	case from == "":
+		return "is at most", to
+	case to == "":
+		return "is at least", from
+	default:
+		return words, from + " and " + to
+	}
 }
 
 // elementOf is the control that a message is about; "" if it is none.

@@ -3,12 +3,16 @@ package web
 import (
 	"fmt"
 	stdhtml "html"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const kindsForm = `form: feedback
@@ -28,16 +32,16 @@ func TestFilterControls(t *testing.T) {
 	e.get(t, "alice", feedbackResults).wantNoHTML("Condition", `name="_value"`) // a field comes first
 	for field, want := range map[string]string{
 		"name":       "text: contains, is, is not, is one of (separated by ;), is empty, is not empty",
-		"state":      "New Open: is, is not, is empty, is not empty",
-		"grade":      "1 2: is, is not, is above, is below, is empty, is not empty",
+		"state":      "New Open: is one of, is not, is empty, is not empty",
+		"grade":      "1 2: is one of, is not, is above, is below, is empty, is not empty",
 		"topics":     "Food Fast Food Room: includes, is exactly, is empty, is not empty",
-		"day":        "date: is, is not, is after, is before, is empty, is not empty",
-		"score":      "text: is, is not, is above, is below, is empty, is not empty",
+		"day":        "date: is, is not, is after, is before, is between, is this month, is last month, is in the last 7 days, is empty, is not empty",
+		"score":      "text: is, is not, is above, is below, is between, is empty, is not empty",
 		"doc":        "text: contains, is not empty, is empty",
-		"_timestamp": "date: is, is not, is after, is before",
-		"_changed":   "date: is, is not, is after, is before",
+		"_timestamp": "date: is, is not, is after, is before, is between, is this month, is last month, is in the last 7 days",
+		"_changed":   "date: is, is not, is after, is before, is between, is this month, is last month, is in the last 7 days",
 		"_username":  "text: contains, is, is not, is one of (separated by ;), is empty, is not empty",
-		"_id":        "number: is, is not, is above, is below",
+		"_id":        "number: is, is not, is above, is below, is between",
 		"unknown":    "text: contains, is, is not, is one of (separated by ;), is empty, is not empty",
 	} {
 		// With JavaScript the controls alone are asked for. Without it, "Apply"
@@ -69,10 +73,10 @@ func controlsOf(page *answer) string {
 					operators = append(operators, textOf(o))
 				}
 			}
-		case "_value select":
-			value = textOf(n)
 		case "_value input":
-			value = attribute(n, "type")
+			if value = strings.TrimSpace(value + " " + attribute(n, "value")); attribute(n, "type") != "checkbox" {
+				value = attribute(n, "type")
+			}
 		}
 	}
 	return value + ": " + strings.Join(operators, ", ")
@@ -99,4 +103,41 @@ func TestBarsLeadToWhatTheyCount(t *testing.T) {
 	}
 	page := e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01")
 	page.want(200, "Topics includes Food", "Time is before 2030-01-01")
+}
+
+// TestFiltersThatAreAdded has the form's controls become filters of the address, which the
+// page says in words.
+func TestFiltersThatAreAdded(t *testing.T) {
+	e := newEnv(t, page1("", strings.Replace(kindsForm, "options: [New, Open]", "options: [{value: New, label: Brand new}, Open]", 1)))
+	e.Clock.Set(time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC))
+	for _, row := range testkit.Rows(`
+		state&_operator=one-of&_value=New&_value=Open | filter[state][one-of]=New;Open | State is one of Brand new, Open
+		state&_operator=one-of&_value=New | filter[state][one-of]=New | State is Brand new
+		state&_operator=not-equals&_value=New&_value=Open | filter[state][not-equals]=New&filter[state][not-equals]=Open | State is not Brand new
+		topics&_operator=contains&_value=Food&_value=Room | filter[topics][contains]=Food&filter[topics][contains]=Room | Topics includes Room
+		topics&_operator=equals&_value=Food&_value=Room | filter[topics][equals]=Food;Room | Topics is exactly Food;Room
+		score&_operator=between&_value=1,5&_to=2 | filter[score][between]=1.5;2 | Score is between 1.5 and 2
+		score&_operator=between&_value=&_to=2 | filter[score][between]=;2 | Score is at most 2
+		score&_operator=between&_value=1&_to= | filter[score][between]=1; | Score is at least 1
+		day&_operator=between&_value=2026-01-01&_to=2026-01-31 | filter[day][between]=2026-01-01;2026-01-31 | Day is between 2026-01-01 and 2026-01-31
+		day&_operator=this-month&_value= | filter[day][between]=2026-03-01;2026-03-31 | Day is between
+		day&_operator=last-month&_value=2020-01-01&_to= | filter[day][between]=2026-02-01;2026-02-28 | Day is between
+		_timestamp&_operator=last-7-days | filter[_timestamp][between]=2026-03-25;2026-03-31 | Time is between
+	`) {
+		a := e.expect(t, 303, "alice", feedbackResults+"?_field="+row[0])
+		got, err := url.QueryUnescape(a.header.Get("Location"))
+		if _, query, _ := strings.Cut(got, "?"); err != nil || query != row[1] {
+			t.Errorf("%s leads to %s, want %s", row[0], got, row[1])
+		}
+		e.get(t, "alice", a.header.Get("Location")).want(200, row[2])
+	}
+	for _, row := range testkit.Rows(`
+		score&_operator=between&_value=&_to= | is missing
+		score&_operator=between&_value=1.000&_to=2 | can mean either
+		score&_operator=between&_value=1&_to=many | must be a number
+		grade&_operator=greater-than&_value=1&_value=2 | must be one
+		state&_operator=one-of | is missing
+	`) {
+		e.expect(t, 422, "alice", feedbackResults+"?_field="+row[0]).wantHTML("The value to filter by ", row[1])
+	}
 }

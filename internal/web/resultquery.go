@@ -25,7 +25,8 @@ const (
 const (
 	fieldControl    = "_field"
 	operatorControl = "_operator"
-	valueControl    = "_value"
+	valueControl    = "_value" // several for several options
+	toControl       = "_to"    // the second bound of a range
 	ruleControl     = "_rule" // the field that the controls for operator and value were made for
 	partControl     = "_part" // only these controls are wanted
 )
@@ -47,7 +48,11 @@ type resultsView struct {
 }
 
 // addedFilter is the filter that somebody adds with the form.
-type addedFilter struct{ Field, Operator, Value string }
+type addedFilter struct {
+	Field, Operator string
+	Values          []string
+	To              string
+}
 
 // listParameters are those of a list that a page takes, besides filters.
 var listParameters = []string{"q", "username", "sort", "order", "after", "cursor", "limit"}
@@ -62,9 +67,9 @@ const fromParameter = "from"
 const tableAnchor = "#submissions"
 
 // readResults reads the address of a page, or that of a submission in its list. path
-// is that of the results.
-func readResults(f *forms.Form, path, rawQuery string) *resultsView {
-	v := &resultsView{path: path, params: request.ReadParams(rawQuery), query: url.Values{}, from: 1}
+// is that of the results. now is in the zone in which days begin.
+func readResults(f *forms.Form, path, rawQuery string, now time.Time) *resultsView {
+	v := &resultsView{path: path, params: request.ReadParams(rawQuery), query: url.Values{}, from: 1, zone: now.Location()}
 	given := v.params.Values
 	for name, values := range given {
 		if slices.Contains(listParameters, name) || isFilter(name) {
@@ -77,13 +82,13 @@ func readResults(f *forms.Form, path, rawQuery string) *resultsView {
 		}
 	}
 	v.deleted, _ = request.ParseID(given.Get("deleted"))
-	v.takeForm(f, given)
+	v.takeForm(f, given, now)
 	v.readOptions()
 	return v
 }
 
 // takeForm makes a parameter of what the filter form has sent.
-func (v *resultsView) takeForm(f *forms.Form, given url.Values) {
+func (v *resultsView) takeForm(f *forms.Form, given url.Values, now time.Time) {
 	if given.Has("q") && given.Get("q") == "" && len(given["q"]) == 1 {
 		v.query.Del("q")
 		v.changed = true
@@ -91,7 +96,9 @@ func (v *resultsView) takeForm(f *forms.Form, given url.Values) {
 	if !given.Has(fieldControl) {
 		return
 	}
-	v.added = addedFilter{given.Get(fieldControl), given.Get(operatorControl), given.Get(valueControl)}
+	v.added = addedFilter{
+		given.Get(fieldControl), given.Get(operatorControl), slices.DeleteFunc(given[valueControl], isEmpty), given.Get(toControl),
+	}
 	made := cmp.Or(given.Get(ruleControl), v.added.Field)
 	if v.added.Field != "" && (made != v.added.Field || !given.Has(operatorControl) && !given.Has(valueControl)) {
 		v.added = addedFilter{Field: v.added.Field} // operator and value are yet to be chosen
@@ -99,38 +106,102 @@ func (v *resultsView) takeForm(f *forms.Form, given url.Values) {
 		return
 	}
 	v.changed = true
-	if v.added.Field != "" || v.added.Value != "" {
-		v.addFilter(f)
+	if v.added.Field != "" || len(v.added.Values) > 0 {
+		v.addFilter(f, now)
 	}
 }
 
-// addFilter makes a parameter of the filter that is added.
-func (v *resultsView) addFilter(f *forms.Form) {
+func isEmpty(text string) bool { return text == "" }
+
+// addFilter makes parameters of the filter that is added.
+func (v *resultsView) addFilter(f *forms.Form, now time.Time) {
 	if v.added.Field == "" {
 		v.params.Invalid.AddError(noFieldMessage)
 		return
 	}
-	if v.added.Operator == "" {
-		v.added.Operator = string(forms.Equals)
-	}
-	unary := isUnary(v.added.Operator)
-	if unary {
-		v.added.Value = ""
-	}
-	value, problem := v.added.Value, ""
-	if field := f.Field(v.added.Field); field != nil && field.Validation == forms.Numeric && value != "" {
-		value = tidyValue(field, value)
-		problem = cmp.Or(twoMeanings(value), field.CheckAnswer(forms.Answer{Value: value}))
-	}
-	_, fault := forms.NewRule(v.added.Field, v.added.Operator, value)
-	if problem = cmp.Or(problem, fault); problem == "" && value == "" && !unary {
-		problem = "is missing"
+	operator, values, problem := v.added.rules(f.Field(v.added.Field), now)
+	for _, value := range values {
+		_, fault := forms.NewRule(v.added.Field, operator, value)
+		problem = cmp.Or(problem, fault)
 	}
 	if problem != "" {
 		v.params.Invalid.AddError(valueMessage + problem)
 		return
 	}
-	v.query.Add("filter["+v.added.Field+"]["+v.added.Operator+"]", value)
+	name := "filter[" + v.added.Field + "][" + operator + "]"
+	v.query[name] = append(slices.Clone(v.query[name]), values...)
+}
+
+// rules returns the operator and the values of the rules that are added: a rule each. All
+// of them must hold. The field is nil for other columns.
+func (a addedFilter) rules(field *forms.Field, now time.Time) (operator string, values []string, problem string) {
+	operator = cmp.Or(a.Operator, string(forms.Equals))
+	if from, to := nearDays(operator, now); to != "" {
+		return string(forms.Between), []string{from + forms.Separator + to}, ""
+	}
+	if isUnary(operator) {
+		return operator, []string{""}, ""
+	}
+	values, to := slices.Clone(a.Values), a.To
+	if field != nil && field.Validation == forms.Numeric {
+		for i, value := range values {
+			values[i], problem = plainFilter(field, value, problem)
+		}
+		to, problem = plainFilter(field, to, problem)
+	}
+	joined := strings.Join(values, forms.Separator)
+	switch forms.Operator(operator) {
+	case forms.Between:
+		values = []string{joined + forms.Separator + to}
+	case forms.InList, forms.Equals:
+		values = []string{joined}
+	case forms.GreaterThan, forms.LessThan:
+		if len(values) > 1 {
+			problem = "must be one"
+		}
+	}
+	if (len(a.Values) == 0 || joined == "") && a.To == "" {
+		problem = cmp.Or(problem, "is missing")
+	}
+	return operator, values, problem
+}
+
+// plainFilter returns a number as it is stored, and what is wrong with it, unless there is a
+// problem already.
+func plainFilter(field *forms.Field, text, problem string) (number, fault string) {
+	if text == "" {
+		return "", problem
+	}
+	number = tidyValue(field, text)
+	return number, cmp.Or(problem, twoMeanings(number), field.CheckAnswer(forms.Answer{Value: number}))
+}
+
+// Words of the form for days near the current one. The address has the days.
+const (
+	thisMonth = "this-month"
+	lastMonth = "last-month"
+	lastWeek  = "last-7-days" // with the current day
+)
+
+// nearDays returns the first and the last day of such a word, "" for others.
+func nearDays(word string, now time.Time) (from, to string) {
+	year, month, day := now.Date()
+	first, last := now, now
+	switch word {
+	case thisMonth:
+		first, last = date(year, month, 1), date(year, month+1, 0)
+	case lastMonth:
+		first, last = date(year, month-1, 1), date(year, month, 0)
+	case lastWeek:
+		first, last = date(year, month, day-6), date(year, month, day)
+	default:
+		return "", ""
+	}
+	return first.Format(time.DateOnly), last.Format(time.DateOnly)
+}
+
+func date(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
 // isUnary reports whether an operator takes no value.

@@ -47,8 +47,7 @@ func (c *call) results() error {
 	if err := c.HoldList(); err != nil {
 		return err
 	}
-	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery)
-	v.zone = c.Backend.Service.Zone()
+	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery, c.Backend.Service.Now())
 	if access.Form.Anonymous {
 		refuseTimes(v.opts, &v.params.Invalid)
 	}
