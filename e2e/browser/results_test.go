@@ -58,7 +58,7 @@ func (p *page) filterBy(field, condition, value string) {
 		p.press("Apply")
 	}
 	p.Select("Condition", condition)
-	p.Select("Value", value)
+	p.In("Values").Click("checkbox", value)
 	p.press("Apply")
 }
 
@@ -85,12 +85,12 @@ func results(t *testing.T, s *site) {
 	p.wantRows("n5,n4,n3,n2")
 
 	// Filtered by a question, and searched.
-	p.filterBy("Dish", "is", "Soup")
+	p.filterBy("Dish", "is one of", "Soup")
 	p.want("3 submissions")
 	p.wantRows("n4,n2,n0")
 	for _, format := range []string{"csv", "xlsx", "ndjson"} {
 		link := browsertest.Eval[string](p.Page, fmt.Sprintf(`document.querySelector('a[href*="results.%s"]').href`, format))
-		if !strings.Contains(link, "filter%5Bdish%5D%5Bequals%5D=Soup") || strings.Contains(link, "limit=") {
+		if !strings.Contains(link, "filter%5Bdish%5D%5Bone-of%5D=Soup") || strings.Contains(link, "limit=") {
 			t.Errorf("the export is %s", link)
 		}
 	}
@@ -109,6 +109,17 @@ func results(t *testing.T, s *site) {
 	p.press("Apply")
 	p.wantRows("n5,n1,n0")
 	p.want("Fair price is above 7.25")
+	p.Select("Filter by", "Fair price")
+	if p.site.options.NoScript {
+		p.press("Apply")
+	}
+	p.wantNot("and") // the second bound shows for a range only
+	p.Select("Condition", "is between")
+	p.Fill("Value", "7,25")
+	p.Fill("and", "8")
+	p.press("Apply")
+	p.wantRows("n5,n1")
+	p.want("Fair price is between 7.25 and 8")
 	p.goTo(lunch + "/results?filter[dish]=Soup&q=N2")
 	p.follow("Remove this filter: Dish is Soup")
 	p.wantRows("n2")
