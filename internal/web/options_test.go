@@ -54,9 +54,9 @@ func TestLabelsOfOptions(t *testing.T) {
 		`&amp;q=granted" title="Show these"><span class="lozenge color-green">Granted</span></a>`, // in the chart
 		`<span class="lozenge color-red">Refused</span>`,
 	)
-	carol.get(form + "/results?_field=days").wantHTML(`<option value="d1">Monday</option>`)
+	carol.get(form + "/results?_field=days").wantHTML(`value="d1"> <bdi>Monday</bdi></label>`)
 	filtered := carol.get(form + "/results?filter[state][one-of]=s1;s2&filter[days][contains]=d1")
-	filtered.want(200, "State is one of Granted;Refused", "Days includes Monday", "1 submission")
+	filtered.want(200, "State is one of Granted, Refused", "Days includes Monday", "1 submission")
 	exported := carol.get(form + "/results.csv").body
 	if !strings.Contains(exported, ",<Holiday>,Small,Monday,Granted\r\n") {
 		t.Errorf("exported %s", exported)
