@@ -73,9 +73,9 @@ var (
 	dateKind   = filterKind{
 		input: "date", operators: append(slices.Clip(timeOps), forms.Empty, forms.NotEmpty), words: dateWords,
 	}
-	textKind   = filterKind{input: "text", operators: textOps}
-	fileKind   = filterKind{input: "text", operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}}
-	oneKind    = filterKind{
+	textKind = filterKind{input: "text", operators: textOps}
+	fileKind = filterKind{input: "text", operators: []forms.Operator{forms.Contains, forms.NotEmpty, forms.Empty}}
+	oneKind  = filterKind{
 		operators: []forms.Operator{forms.InList, forms.NotEquals, forms.Empty, forms.NotEmpty}, words: choiceWords,
 	}
 	gradeKind = filterKind{
@@ -84,7 +84,7 @@ var (
 		},
 		words: choiceWords,
 	}
-	manyKind   = filterKind{
+	manyKind = filterKind{
 		operators: []forms.Operator{forms.Contains, forms.Equals, forms.Empty, forms.NotEmpty}, words: manyWords,
 	}
 )

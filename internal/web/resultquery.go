@@ -27,8 +27,8 @@ const (
 	operatorControl = "_operator"
 	valueControl    = "_value" // several for several options
 	toControl       = "_to"    // the second bound of a range
-	ruleControl     = "_rule" // the field that the controls for operator and value were made for
-	partControl     = "_part" // only these controls are wanted
+	ruleControl     = "_rule"  // the field that the controls for operator and value were made for
+	partControl     = "_part"  // only these controls are wanted
 )
 
 // resultsView is which submissions a page shows, and in which order, as its
@@ -96,9 +96,8 @@ func (v *resultsView) takeForm(f *forms.Form, given url.Values, now time.Time) {
 	if !given.Has(fieldControl) {
 		return
 	}
-	v.added = addedFilter{
-		given.Get(fieldControl), given.Get(operatorControl), slices.DeleteFunc(given[valueControl], isEmpty), given.Get(toControl),
-	}
+	values := slices.DeleteFunc(given[valueControl], isEmpty)
+	v.added = addedFilter{given.Get(fieldControl), given.Get(operatorControl), values, given.Get(toControl)}
 	made := cmp.Or(given.Get(ruleControl), v.added.Field)
 	if v.added.Field != "" && (made != v.added.Field || !given.Has(operatorControl) && !given.Has(valueControl)) {
 		v.added = addedFilter{Field: v.added.Field} // operator and value are yet to be chosen
@@ -186,22 +185,20 @@ const (
 // nearDays returns the first and the last day of such a word, "" for others.
 func nearDays(word string, now time.Time) (from, to string) {
 	year, month, day := now.Date()
-	first, last := now, now
 	switch word {
 	case thisMonth:
-		first, last = date(year, month, 1), date(year, month+1, 0)
+		return date(year, month, 1), date(year, month+1, 0)
 	case lastMonth:
-		first, last = date(year, month-1, 1), date(year, month, 0)
+		return date(year, month-1, 1), date(year, month, 0)
 	case lastWeek:
-		first, last = date(year, month, day-6), date(year, month, day)
+		return date(year, month, day-6), date(year, month, day)
 	default:
 		return "", ""
 	}
-	return first.Format(time.DateOnly), last.Format(time.DateOnly)
 }
 
-func date(year int, month time.Month, day int) time.Time {
-	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+func date(year int, month time.Month, day int) string {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
 // isUnary reports whether an operator takes no value.
