@@ -90,7 +90,7 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 	if err == nil {
 		return answers, nil
 	}
-	if err = d.explain(err); jsontext.Value(text).IsValid() {
+	if err = d.explain(err); jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true)) {
 		err = errors.Join(errAnswers, err)
 	}
 	return nil, err
