@@ -39,7 +39,7 @@ func (s *site) store(t testing.TB, user, password, form string, values map[strin
 // rows are the notes in the table of results, from top to bottom.
 func (p *page) rows() string {
 	p.t.Helper()
-	const notes = `Array.from(document.querySelectorAll("table.results tbody tr td:last-child"), cell => cell.textContent).join()`
+	const notes = `Array.from(document.querySelectorAll("table.results tbody tr td:nth-child(6)"), cell => cell.textContent).join()`
 	return browsertest.Eval[string](p.Page, notes)
 }
 
@@ -76,6 +76,8 @@ func results(t *testing.T, s *site) {
 	// All of it, page by page.
 	p.goTo(lunch + "/results?limit=4")
 	p.want("6 submissions", "Submissions over time", "Dish", "Fair price")
+	p.Check()
+	p.follow("Table")
 	p.wantRows("n5,n4,n3,n2")
 	p.Check()
 	p.follow("Next")
@@ -86,7 +88,10 @@ func results(t *testing.T, s *site) {
 
 	// Filtered by a question, and searched.
 	p.filterBy("Dish", "is one of", "Soup")
+	p.wantRows("n4,n2,n0")
+	p.follow("Summary")
 	p.want("3 submissions")
+	p.follow("Table")
 	p.wantRows("n4,n2,n0")
 	for _, format := range []string{"csv", "xlsx", "ndjson"} {
 		link := browsertest.Eval[string](p.Page, fmt.Sprintf(`document.querySelector('a[href*="results.%s"]').href`, format))
@@ -99,7 +104,7 @@ func results(t *testing.T, s *site) {
 	p.Fill("Search", "N2")
 	p.press("Apply")
 	p.wantRows("n2")
-	p.goTo(lunch + "/results")
+	p.goTo(lunch + "/results?view=table")
 	p.Select("Filter by", "Fair price")
 	if p.site.options.NoScript {
 		p.press("Apply")
@@ -120,7 +125,7 @@ func results(t *testing.T, s *site) {
 	p.press("Apply")
 	p.wantRows("n5,n1")
 	p.want("Fair price is between 7.25 and 8")
-	p.goTo(lunch + "/results?filter[dish]=Soup&q=N2")
+	p.goTo(lunch + "/results?filter[dish]=Soup&q=N2&view=table")
 	p.follow("Remove this filter: Dish is Soup")
 	p.wantRows("n2")
 	p.goTo(lunch + "/results?filter[price][greater-than]=many")
@@ -129,11 +134,24 @@ func results(t *testing.T, s *site) {
 	p.Check()
 
 	// Sorted, up and down.
-	p.goTo(lunch + "/results")
+	p.goTo(lunch + "/results?view=table")
 	p.follow("Fair price")
 	p.wantRows("n4,n3,n2,n5,n1,n0")
 	p.follow("Fair price")
 	p.wantRows("n0,n1,n5,n2,n3,n4")
+
+	// Some columns, without a script.
+	browsertest.Eval[any](p.Page, `document.querySelector(".picker").open = true, 0`)
+	p.Select("First column", "Days")
+	for _, column := range []string{"User name", "State", "Sent", "Number"} {
+		p.In("Columns").Click("checkbox", column)
+	}
+	p.Check()
+	p.press("Show")
+	head := `Array.from(document.querySelectorAll(".results thead th"), cell => cell.textContent).join()`
+	testkit.Same(t, "columns", browsertest.Eval[string](p.Page, head), "Days,Dish,Fair price,Note")
+	p.Check()
+	p.follow("All columns")
 
 	// From a row to its submission. Viewers see their own.
 	p.follow(strings.TrimSpace(browsertest.Eval[string](p.Page, `document.querySelector("table.results tbody th a").textContent`)))
@@ -187,7 +205,7 @@ func editorAnswers(t *testing.T, s *site) {
 	q := s.as(t, ann, request+"/results")
 	q.want("State Granted", "2026-03-02")
 	if s.options.NoScript {
-		p.want("Time (UTC)")
+		p.want("Sent (UTC)")
 		return
 	}
 	p.wantNot("UTC") // times are those of the reader

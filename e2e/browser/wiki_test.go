@@ -117,7 +117,7 @@ func formInMediaWiki(t *testing.T, w *liveWiki) {
 	frame.WaitText("Open the form in a new tab") // now, or when the answer about the session no longer counts
 	w.signIn(p, "Sara")
 	frame.WaitText("Signed in as Sara")
-	p.goTo(w.form + "/results")
+	p.goTo(w.form + "/results?view=table")
 	p.want("Results", "Ann")
 	p.Check()
 }

@@ -21,6 +21,7 @@ const FlushBytes = 128 << 10
 type ListView struct {
 	Params  *request.Params
 	Numbers bool                                    // filters compare numbers as such
+	Columns []string                                // of tables, see table.Options
 	Zone    *time.Location                          // of tables with labels, see table.Options; nil for those of the API
 	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil: as it is
 }
@@ -35,7 +36,7 @@ func SendList(
 	if err != nil {
 		return err
 	}
-	asked.Filter.Numbers = view.Numbers
+	asked.Filter.Numbers, asked.table.Columns = view.Numbers, view.Columns
 	if asked.table.Labels && view.Zone != nil {
 		asked.table.Zone, asked.Changes = view.Zone, true
 	}

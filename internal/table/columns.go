@@ -36,6 +36,9 @@ type Options struct {
 	// times are those of the zone, and there is that of the last change. On an anonymous
 	// form they are days. Nil for the columns of the API.
 	Zone *time.Location
+	// Columns are the ids of the columns in their order, of fields of the form and of
+	// metadata. Nil for all.
+	Columns []string
 }
 
 // metadata returns the names of the columns before those of fields.
@@ -43,11 +46,19 @@ func (o Options) metadata() []string {
 	if o.Zone != nil {
 		return []string{"Number", "Time", "Sent by", "Changed"}
 	}
-	return []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsername}
+	return slices.Clone(metadataIDs[:changedColumn])
 }
 
-// nameColumn is the index of the user name.
-const nameColumn = 2
+// metadataIDs are the columns before those of fields. Only tables for people have the last one.
+var metadataIDs = []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsername, forms.ColumnChanged}
+
+// Indices of metadataIDs.
+const (
+	idColumn = iota
+	timeColumn
+	nameColumn
+	changedColumn
+)
 
 // Columns are the columns of a table: the metadata, the fields of the form in
 // rank order, and the fields that have left the page but are stored, by id. It
@@ -61,6 +72,7 @@ type Columns struct {
 	retired map[string]*retiredColumn // by key
 	ids     []string                  // of the retired
 	values  []forms.Value             // of the row: of the form's fields, then of the retired
+	order   []int                     // indices of the columns that are written
 }
 
 // retiredColumn is the column of a field that has left the page.
@@ -128,6 +140,28 @@ func (c *Columns) fix() {
 		c.ids, c.widths = append(c.ids, column.id), append(c.widths, column.width)
 	}
 	c.values = make([]forms.Value, len(c.form.Fields)+len(c.ids))
+	c.order = make([]int, 0, len(c.widths))
+	if c.opts.Columns == nil {
+		for i := range c.widths {
+			c.order = append(c.order, i)
+		}
+	}
+	for _, id := range c.opts.Columns {
+		if i := slices.Index(metadataIDs[:c.fields], id); i >= 0 {
+			c.order = append(c.order, i)
+		} else if rank := c.form.Index().Rank(id); rank >= 0 {
+			c.order = append(c.order, c.fields+rank)
+		}
+	}
+}
+
+// pick returns the elements of the columns that are written.
+func pick[T any](c *Columns, all []T) []T {
+	picked := make([]T, len(c.order))
+	for i, column := range c.order {
+		picked[i] = all[column]
+	}
+	return picked
 }
 
 // header returns the names of the columns.
@@ -140,7 +174,7 @@ func (c *Columns) header(labels bool) []string {
 		}
 		names = append(names, name)
 	}
-	return append(names, c.ids...)
+	return pick(c, append(names, c.ids...))
 }
 
 // appendTime appends a time as a text. A submission that was never changed has no time

@@ -36,18 +36,26 @@ func (w *CSV) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	if err := w.columns.read(sub); err != nil {
 		return dst, err
 	}
-	dst = strconv.AppendInt(dst, sub.ID, 10)
-	dst = w.columns.appendTime(append(dst, ','), sub.Created)
-	dst = w.appendText(append(dst, ','), sub.Username)
-	if w.columns.opts.Zone != nil {
-		dst = w.columns.appendTime(append(dst, ','), sub.Changed)
-	}
-	for i := range w.columns.values {
-		text, err := w.columns.text(i)
-		if err != nil {
-			return dst, err
+	for i, column := range w.columns.order {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
-		dst = w.appendText(append(dst, ','), text)
+		switch {
+		case column >= w.columns.fields:
+			text, err := w.columns.text(column - w.columns.fields)
+			if err != nil {
+				return dst, err
+			}
+			dst = w.appendText(dst, text)
+		case column == idColumn:
+			dst = strconv.AppendInt(dst, sub.ID, 10)
+		case column == timeColumn:
+			dst = w.columns.appendTime(dst, sub.Created)
+		case column == nameColumn:
+			dst = w.appendText(dst, sub.Username)
+		case column == changedColumn:
+			dst = w.columns.appendTime(dst, sub.Changed)
+		}
 	}
 	return append(dst, "\r\n"...), nil
 }

@@ -71,11 +71,12 @@ func NewXLSX(columns *Columns) *XLSX {
 	columns.fix()
 	w := &XLSX{columns: columns, maxRows: maxRows, styles: map[numberFormat]int{}}
 	w.names = columns.header(false)
-	w.kinds = make([]forms.Validation, len(w.names))
-	w.kinds[0] = forms.Numeric // the id
+	kinds := make([]forms.Validation, len(columns.widths))
+	kinds[idColumn] = forms.Numeric
 	for rank, field := range columns.form.Fields {
-		w.kinds[columns.fields+rank] = kindOf(field)
+		kinds[columns.fields+rank] = kindOf(field)
 	}
+	w.kinds = pick(columns, kinds)
 	w.zip = zip.NewWriter(&w.zipped)
 	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(out, flate.BestSpeed)
@@ -158,11 +159,11 @@ func (w *XLSX) writeParts(parts []workbookPart) {
 func (w *XLSX) beginResults() {
 	w.results++
 	widths := slices.Clone(w.columns.widths)
-	widths[0], widths[1] = idWidth, timestampWidth
+	widths[idColumn], widths[timeColumn] = idWidth, timestampWidth
 	if w.columns.opts.Zone != nil {
-		widths[nameColumn+1] = timestampWidth
+		widths[changedColumn] = timestampWidth
 	}
-	w.beginSheet(w.results, w.columns.header(w.columns.opts.Labels), widths)
+	w.beginSheet(w.results, w.columns.header(w.columns.opts.Labels), pick(w.columns, widths))
 }
 
 // beginSheet begins a sheet with its header. Columns are as wide as their
@@ -206,16 +207,21 @@ func (w *XLSX) endRow() { w.xml = append(w.xml, "</row>"...) }
 func (w *XLSX) appendSubmission(sub forms.Submission) {
 	id := strconv.FormatInt(sub.ID, 10)
 	w.beginRow()
-	w.appendCell(0, id, id)
-	w.appendTimestamp(1, sub.Created)
-	w.appendText(nameColumn, sub.Username, id, plainStyle)
-	if w.columns.opts.Zone != nil {
-		w.appendTimestamp(nameColumn+1, sub.Changed)
-	}
-	for i := range w.columns.values {
-		text, err := w.columns.text(i)
-		w.fail(err)
-		w.appendCell(w.columns.fields+i, text, id)
+	for i, column := range w.columns.order {
+		switch {
+		case column >= w.columns.fields:
+			text, err := w.columns.text(column - w.columns.fields)
+			w.fail(err)
+			w.appendCell(i, text, id)
+		case column == idColumn:
+			w.appendCell(i, id, id)
+		case column == timeColumn:
+			w.appendTimestamp(i, sub.Created)
+		case column == nameColumn:
+			w.appendText(i, sub.Username, id, plainStyle)
+		case column == changedColumn:
+			w.appendTimestamp(i, sub.Changed)
+		}
 	}
 	w.endRow()
 }
@@ -330,7 +336,7 @@ func (w *XLSX) appendTime(column int, t time.Time, style int) bool {
 
 // writeNotes writes the sheet of values that their cells can't hold.
 func (w *XLSX) writeNotes() {
-	header := []string{w.names[0], "column", "characters", "problem"}
+	header := []string{w.columns.opts.metadata()[idColumn], "column", "characters", "problem"}
 	w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth})
 	w.kinds = []forms.Validation{forms.Numeric, forms.NoValidation, forms.Numeric, forms.NoValidation}
 	if w.more > 0 {

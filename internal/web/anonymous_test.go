@@ -18,13 +18,13 @@ func TestResultsAnonymous(t *testing.T) {
 	for range 3 {
 		e.submit(t, "alice", 1, "poll", "vote", "a")
 	}
-	page := e.get(t, "carol", poll+"/results")
-	want := [][]string{{"Submission", "Time", "Vote"}, {"1", "2025-11-16", "a"}, {"2", "2025-11-16", "a"}, {"3", "2025-11-16", "a"}}
+	page := e.get(t, "carol", poll+"/results?view=table")
+	want := [][]string{{"Vote", "Sent"}, {"a", "2025-11-16"}, {"a", "2025-11-16"}, {"a", "2025-11-16"}}
 	if diff := cmp.Diff(want, page.tableRows("results")); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	page.wantNoHTML("User name", "alice", "12:03", "01:03", "_id")
-	if got := page.link("1"); got != poll+"/submission/3" {
+	if got := page.link("a"); got != poll+"/submission/3?view=table" {
 		t.Errorf("the first row leads to %s", got)
 	}
 	for _, path := range []string{"", "/change", "/delete"} {
@@ -73,7 +73,7 @@ func TestResultsAnonymousTimes(t *testing.T) {
 			}
 		}
 		for _, rule := range []string{"=2025-11-15", "[greater-than]=2025-11-14", "[one-of]=2025-11-15;2025-11-16", "[contains]=2025-11-15", "[between]=2025-11-15;"} {
-			if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter["+id+"]"+rule)); len(got) != 1 {
+			if got := rowIDs(e.get(t, "alice", feedbackTable+"&filter["+id+"]"+rule)); len(got) != 1 {
 				t.Errorf("%s%s: rows %v", id, rule, got)
 			}
 		}

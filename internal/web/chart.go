@@ -140,7 +140,12 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			bars += len(chart.Columns.Columns)
 		case sum.Latest != nil:
 			chart.Texts = sum.Latest
-			if link := page.with(field.ID, forms.NotEmpty, ""); link != "" && sum.Answered > int64(len(sum.Latest)) {
+			columns := []string{forms.ColumnUsername, field.ID}
+			if f.Anonymous {
+				columns = columns[1:]
+			}
+			link := page.with(field.ID, forms.NotEmpty, "", columns...)
+			if link != "" && sum.Answered > int64(len(sum.Latest)) {
 				chart.All = link + tableAnchor
 			}
 			bars += len(chart.Texts)

@@ -93,7 +93,7 @@ func TestSummaryView(t *testing.T) {
 	page.wantHTML(
 		`aria-labelledby="time-title time-desc"><title id="time-title">Submissions over time, by day</title>`,
 		`<th scope="row">15 Nov 2025</th><td class="number">4</td>`,
-		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open" title="Show these"><span class="lozenge color-grey">Open</span></a>`,
+		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open&amp;view=table" title="Show these"><span class="lozenge color-grey">Open</span></a>`,
 		`<rect width="100" height="10"></rect></svg></td><td class="number">2</td><td class="number">50 %</td>`,
 		"3 answered, 1 did not · from -3.5 to 10, on average 5.17, median 9",
 		"1 answered, 3 did not", // topics
@@ -101,11 +101,11 @@ func TestSummaryView(t *testing.T) {
 <li dir="auto">Ann Two</li>`,
 	)
 	// A bar leads to the submissions that it counts.
-	if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Room")); !slices.Equal(got, []string{"1"}) {
+	if got := rowIDs(e.get(t, "alice", feedbackTable+"&filter[topics][contains]=Room")); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("rows with a topic: %v", got)
 	}
 	page = e.get(t, "alice", feedbackResults+"?q=ann&limit=1&filter[topics][contains]=Food")
-	page.wantHTML("?filter%5Btopics%5D%5Bcontains%5D=Food&amp;filter%5Btopics%5D%5Bcontains%5D=Room&amp;q=ann")
+	page.wantHTML("?filter%5Btopics%5D%5Bcontains%5D=Food&amp;filter%5Btopics%5D%5Bcontains%5D=Room&amp;q=ann&amp;view=table")
 	e.get(t, "alice", feedbackResults+"?filter[state]=Open").wantHTML("<strong>2</strong> submissions") // filters count for the summary
 }
 

@@ -102,7 +102,7 @@ func TestBarsLeadToWhatTheyCount(t *testing.T) {
 		t.Errorf("bars (-want +got):\n%s", diff)
 	}
 	page := e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01")
-	page.want(200, "Topics includes Food", "Time is before 2030-01-01")
+	page.want(200, "Topics includes Food", "Sent is before 2030-01-01")
 }
 
 // TestFiltersThatAreAdded has the form's controls become filters of the address, which the
@@ -122,7 +122,7 @@ func TestFiltersThatAreAdded(t *testing.T) {
 		day&_operator=between&_value=2026-01-01&_to=2026-01-31 | filter[day][between]=2026-01-01;2026-01-31 | Day is between 2026-01-01 and 2026-01-31
 		day&_operator=this-month&_value= | filter[day][between]=2026-03-01;2026-03-31 | Day is between
 		day&_operator=last-month&_value=2020-01-01&_to= | filter[day][between]=2026-02-01;2026-02-28 | Day is between
-		_timestamp&_operator=last-7-days | filter[_timestamp][between]=2026-03-25;2026-03-31 | Time is between
+		_timestamp&_operator=last-7-days | filter[_timestamp][between]=2026-03-25;2026-03-31 | Sent is between
 	`) {
 		a := e.expect(t, 303, "alice", feedbackResults+"?_field="+row[0])
 		got, err := url.QueryUnescape(a.header.Get("Location"))

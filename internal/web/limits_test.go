@@ -88,12 +88,12 @@ func TestSortLinksAreBounded(t *testing.T) {
 	_, b := newAlice(t, map[string]string{"1-wide.md": page.String()})
 	b.fill("/page/1/form/wide", "c1", "x").want(200)
 	query := url.Values{"filter[c0][not-equals]": {strings.Repeat("x", 4000)}}
-	p := b.get("/page/1/form/wide/results?" + query.Encode())
+	p := b.get("/page/1/form/wide/results?view=table&" + query.Encode())
 	p.want(200, "C")
 	if len(p.body) > 2<<20 {
 		t.Errorf("the page has %d bytes", len(p.body))
 	}
-	if p := b.get("/page/1/form/wide/results"); !strings.Contains(p.body, "?sort=c999") {
+	if p := b.get("/page/1/form/wide/results?view=table"); !strings.Contains(p.body, "?view=table&amp;sort=c999") {
 		t.Error("without filters, the columns have no links")
 	}
 }
@@ -277,11 +277,11 @@ func TestTableIsBounded(t *testing.T) {
 		for range rows {
 			e.submit(t, "alice", 1, "wide", answers...)
 		}
-		page := e.get(t, "alice", "/page/1/form/wide/results?limit=200")
+		page := e.get(t, "alice", "/page/1/form/wide/results?view=table&limit=200")
 		if shown := len(rowIDs(page)); shown != want || !strings.Contains(page.body, "The table is cut here") {
 			t.Errorf("%q: %d rows, want %d; or the page does not say that they are cut", value, shown, want)
 		}
-		e.get(t, "alice", "/page/1/form/wide/results?limit=1").wantNoHTML("The table is cut here")
+		e.get(t, "alice", "/page/1/form/wide/results?view=table&limit=1").wantNoHTML("The table is cut here")
 	}
 }
 

@@ -51,12 +51,14 @@ func TestLabelsOfOptions(t *testing.T) {
 	results.want(200, "Search granted")
 	results.wantHTML(
 		`<span class="lozenge color-green"><mark>Granted</mark></span>`, `<span class="tag" dir="auto">Monday</span>`,
-		`&amp;q=granted" title="Show these"><span class="lozenge color-green">Granted</span></a>`, // in the chart
+	)
+	carol.get(form+"/results?view=summary&q=granted").wantHTML(
+		`&amp;q=granted&amp;view=table" title="Show these"><span class="lozenge color-green">Granted</span></a>`,
 		`<span class="lozenge color-red">Refused</span>`,
 	)
 	carol.get(form + "/results?_field=days").wantHTML(`value="d1"> <bdi>Monday</bdi></label>`)
 	filtered := carol.get(form + "/results?filter[state][one-of]=s1;s2&filter[days][contains]=d1")
-	filtered.want(200, "State is one of Granted, Refused", "Days includes Monday", "1 submission")
+	filtered.want(200, "State is one of Granted, Refused", "Days includes Monday", "1–1 of 1")
 	exported := carol.get(form + "/results.csv").body
 	if !strings.Contains(exported, ",<Holiday>,Small,Monday,Granted\r\n") {
 		t.Errorf("exported %s", exported)

@@ -19,24 +19,24 @@ func TestResultsPaging(t *testing.T) {
 		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
 	}
 	for query, want := range map[string]string{
-		"?limit=4":                  "1–4 of 25, 5–8 of 25, 9–12 of 25, 13–16 of 25, 17–20 of 25, 21–24 of 25, 25–25 of 25",
-		"?limit=9&order=asc":        "1–9 of 25, 10–18 of 25, 19–25 of 25",
-		"?limit=9&sort=-score":      "1–9 of 25, 10–18 of 25, 19–25 of 25",
-		"?limit=4&sort=score&q=n1":  "1–4 of 11, 5–8 of 11, 9–11 of 11",
-		"?limit=4&q=n1":             "1–4 of 11, 5–8 of 11, 9–11 of 11",
-		"?limit=4&filter[name]=n11": "1–1 of 1",
+		"limit=4":                  "1–4 of 25, 5–8 of 25, 9–12 of 25, 13–16 of 25, 17–20 of 25, 21–24 of 25, 25–25 of 25",
+		"limit=9&order=asc":        "1–9 of 25, 10–18 of 25, 19–25 of 25",
+		"limit=9&sort=-score":      "1–9 of 25, 10–18 of 25, 19–25 of 25",
+		"limit=4&sort=score&q=n1":  "1–4 of 11, 5–8 of 11, 9–11 of 11",
+		"limit=4&q=n1":             "1–4 of 11, 5–8 of 11, 9–11 of 11",
+		"limit=4&filter[name]=n11": "1–1 of 1",
 	} {
 		seen := map[string]int{}
 		var pages, ranges []string
 		var last *answer
-		for at := feedbackResults + query; at != ""; at = last.link("Next") {
+		for at := feedbackTable + "&" + query; at != ""; at = last.link("Next") {
 			last = e.get(t, "alice", at)
 			ids := rowIDs(last)
 			for _, id := range ids {
 				seen[id]++
 			}
 			pages, ranges = append(pages, strings.Join(ids, " ")), append(ranges, rangeOf(last))
-			if at := last.link("First"); at != "" != (len(pages) > 1) || at != "" && at != feedbackResults+encoded(query)+"#submissions" {
+			if at := last.link("First"); at != "" != (len(pages) > 1) || at != "" && at != feedbackResults+encoded("view=table&"+query)+"#submissions" {
 				t.Errorf("%s: page %d leads to the first page: %s", query, len(pages), at)
 			}
 		}
@@ -60,7 +60,7 @@ func TestResultsPaging(t *testing.T) {
 	}
 	// Where a link does not tell which row it begins with, the page does not, either.
 	for _, from := range []string{"", "&from=99", "&from=x", "&from=-1"} {
-		if got := rangeOf(e.get(t, "alice", feedbackResults+"?after=20"+from)); got != "25" {
+		if got := rangeOf(e.get(t, "alice", feedbackTable+"&after=20"+from)); got != "25" {
 			t.Errorf("%s: %s", from, got)
 		}
 	}
@@ -68,7 +68,7 @@ func TestResultsPaging(t *testing.T) {
 
 // encoded is a query as links have it.
 func encoded(query string) string {
-	values, err := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	values, err := url.ParseQuery(query)
 	if err != nil {
 		panic(err)
 	}
@@ -87,11 +87,11 @@ func TestResultsMarkHits(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	e.submit(t, "alice", 1, "feedback", "name", "<Äpfel> und äPFEL", "state", "New", "topics", "Food;Room")
 	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
-	e.get(t, "alice", feedbackResults+"?q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
-	e.get(t, "alice", feedbackResults+"?q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
-	e.get(t, "alice", feedbackResults+"?q=ew").wantHTML(`<span class="lozenge color-grey">N<mark>ew</mark></span>`)
-	e.get(t, "alice", feedbackResults+"?q=needle").wantHTML(`<div class="long">…ä`, "ä <mark>needle</mark> in hay</div>")
-	e.get(t, "alice", feedbackResults).wantNoHTML("<mark>")
+	e.get(t, "alice", feedbackTable+"&q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
+	e.get(t, "alice", feedbackTable+"&q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
+	e.get(t, "alice", feedbackTable+"&q=ew").wantHTML(`<span class="lozenge color-grey">N<mark>ew</mark></span>`)
+	e.get(t, "alice", feedbackTable+"&q=needle").wantHTML(`<span class="long">…ä`, "ä <mark>needle</mark> in hay</span>")
+	e.get(t, "alice", feedbackTable).wantNoHTML("<mark>")
 	if n := len(mark(strings.Repeat("a", 1000), "A").Hits); n != 2*maxHits+1 {
 		t.Errorf("%d parts of a text with many hits", n)
 	}
@@ -110,7 +110,7 @@ func TestWayBackToResults(t *testing.T) {
 		t.Fatalf("rows of the second page: %v", got)
 	}
 	back := second.path + "#submissions"
-	page := b.get(second.link("3"))
+	page := b.get(pathOf(second, "3"))
 	check := func(what, link, wantText string) {
 		t.Helper()
 		if page.want(200, wantText); page.link(link) != back {

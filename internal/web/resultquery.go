@@ -45,6 +45,9 @@ type resultsView struct {
 	part    bool        // only the controls of that filter are wanted
 	changed bool        // the address is not yet what the form asks for
 	deleted int64
+
+	table   bool     // the table is shown, else the summary
+	columns []string // of the table, in their order; nil for all
 }
 
 // addedFilter is the filter that somebody adds with the form.
@@ -55,7 +58,9 @@ type addedFilter struct {
 }
 
 // listParameters are those of a list that a page takes, besides filters.
-var listParameters = []string{"q", "username", "sort", "order", "after", "cursor", "limit"}
+var listParameters = []string{
+	"q", "username", "sort", "order", "after", "cursor", "limit", "view", "columns", "by",
+}
 
 func isFilter(name string) bool { return name == "filter" || strings.HasPrefix(name, "filter[") }
 
@@ -83,8 +88,46 @@ func readResults(f *forms.Form, path, rawQuery string, now time.Time) *resultsVi
 	}
 	v.deleted, _ = request.ParseID(given.Get("deleted"))
 	v.takeForm(f, given, now)
+	v.setView(f)
 	v.readOptions()
+	v.columns = readColumns(f, v.params)
 	return v
+}
+
+// setView decides which view is shown. Links have it, unless the form's own is meant.
+func (v *resultsView) setView(f *forms.Form) {
+	decided := slices.ContainsFunc(f.Fields, func(field *forms.Field) bool { return field.ByEditors })
+	switch v.query.Get("view") {
+	case "table":
+		v.table = true
+	case "summary":
+	default:
+		v.query.Del("view")
+		ofTable := func(name string) bool { return v.query.Has(name) }
+		listed := slices.ContainsFunc([]string{"sort", "after", "cursor", "columns"}, ofTable)
+		v.table = (decided || listed) && !v.query.Has("by")
+		if v.table && !decided {
+			v.query.Set("view", "table")
+		}
+	}
+}
+
+// columnsMessage begins the message about a column that there is not.
+const columnsMessage = "columns: the form has no field "
+
+// readColumns returns the columns that an address chooses, in their order; nil if it chooses
+// none. An anonymous form has neither numbers nor user names.
+func readColumns(f *forms.Form, params *request.Params) (ids []string) {
+	for _, id := range params.Values["columns"] {
+		switch {
+		case id == "", slices.Contains(ids, id), f.Anonymous && (id == forms.ColumnID || id == forms.ColumnUsername):
+		case f.Field(id) == nil && metadataLabels[id] == "":
+			params.Invalid.AddError(columnsMessage + strconv.Quote(clipLabel(id)))
+		default:
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // takeForm makes a parameter of what the filter form has sent.
@@ -247,6 +290,14 @@ func (v *resultsView) base(drop ...string) url.Values {
 // link is the path of a page of results.
 func (v *resultsView) link(query url.Values) string { return withQuery(v.path, query.Encode()) }
 
+// viewLink is the path of a view with these parameters. The view may be "", for the usual one.
+func (v *resultsView) viewLink(query url.Values, view string) string {
+	if view != "" {
+		query.Set("view", view)
+	}
+	return v.link(query)
+}
+
 // pageLink is the path of the page that begins at a position, with the row of that number.
 func (v *resultsView) pageLink(start service.ListStart, from int64) string {
 	query := v.base()
@@ -275,12 +326,18 @@ func (v *resultsView) without(name, value string) string {
 }
 
 // selection is the parameters that select submissions.
-func (v *resultsView) selection() url.Values { return v.base("sort", "order", "limit") }
+func (v *resultsView) selection() url.Values {
+	return v.base("sort", "order", "limit", "view", "columns", "by")
+}
 
-// with is the path of the results that one more filter selects, "" if that is too long.
+// with is the path of the table that one more filter selects, "" if that is too long.
 // It has no position and no order: a summary is for all pages of a list.
-func (v *resultsView) with(id string, operator forms.Operator, value string) string {
+func (v *resultsView) with(id string, operator forms.Operator, value string, columns ...string) string {
 	query := v.selection()
+	query.Set("view", "table")
+	if columns != nil {
+		query["columns"] = columns
+	}
 	name := "filter[" + id + "][" + string(operator) + "]"
 	if !slices.Contains(query[name], value) {
 		query[name] = append(slices.Clone(query[name]), value)
@@ -301,6 +358,9 @@ func (v *resultsView) exports() []exportLink {
 	}
 	var links []exportLink
 	for _, name := range []string{"csv", "xlsx", "ndjson"} {
+		if query.Del("columns"); v.columns != nil && name != "ndjson" { // which is for programs, and has all
+			query["columns"] = v.columns
+		}
 		links = append(links, exportLink{strings.ToUpper(name), v.path + "." + name + "?" + query.Encode()})
 	}
 	return links

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -23,8 +26,10 @@ type resultsPage struct {
 	Params  []hiddenValue // of the address, that the filter form sends again beside its controls
 	ShowAll string        // path of the results without filters; "" if there are none
 
+	Views   []viewTab
 	Summary *summaryView // nil if there is no submission
-	Table   *resultTable // nil if there is no submission
+	Table   *resultTable // nil if there is no submission, or the summary is shown
+	Columns columnForm
 	Exports []exportLink
 	ByID    bool // exports are by id, unlike the table
 	Total   int64
@@ -32,6 +37,19 @@ type resultsPage struct {
 	First   string // path of the first page; "" if this is it
 	Back    string // path of the page before; "" if this is the first one
 	Next    string // path of the next page; "" if this is the last one
+}
+
+// viewTab leads to a view of the results.
+type viewTab struct {
+	Name, Path string
+	Current    bool
+}
+
+// columnForm is the form that chooses the columns of the table.
+type columnForm struct {
+	Params  []hiddenValue
+	Choices []choice // those that are shown come first
+	All     string   // path of the table with all; "" if it has them
 }
 
 // To is the number of the last row in the list.
@@ -59,14 +77,15 @@ func (c *call) results() error {
 	if v.part && err == nil {
 		return c.render(http.StatusOK, "filter", page)
 	}
-	if err == nil {
+	table := v.table || !access.Rights.SeeAll
+	if err == nil && table {
 		err = c.readTable(page, access, v)
+	}
+	if err == nil && (page.Table != nil || !table) {
+		page.Summary, err = c.summary(access, v)
 	}
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		return c.refuseResults(page, invalid)
-	}
-	if err == nil && page.Table != nil {
-		page.Summary, err = c.summary(access, v)
 	}
 	if err == nil {
 		err = c.MayStillList(access)
@@ -134,11 +153,33 @@ func (c *call) newResultsPage(access *service.Access, v *resultsView) *resultsPa
 	return page
 }
 
+// newColumnForm offers all columns, but those of fields that have left the page.
+func newColumnForm(f *forms.Form, v *resultsView) columnForm {
+	form := columnForm{Params: hiddenValues(v.base("columns"))}
+	if v.columns != nil {
+		form.All = v.viewLink(v.base("columns"), "table")
+	}
+	for _, id := range append(slices.Clip(v.columns), usualColumns(f, nil)...) {
+		chosen := len(form.Choices) < len(v.columns)
+		if chosen || !slices.Contains(v.columns, id) {
+			chosen = chosen || v.columns == nil
+			form.Choices = append(form.Choices, choice{Value: id, Label: clipLabel(columnLabel(f, id)), Chosen: chosen})
+		}
+	}
+	return form
+}
+
 // addLinks adds the links that repeat the query of the page.
 func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 	p.Active, p.Exports, p.ByID = v.active(f), v.exports(), v.opts.Sort != nil
 	if !v.opts.Filter.IsZero() || v.opts.Username != nil {
-		p.ShowAll = v.path
+		p.ShowAll = v.viewLink(url.Values{}, v.query.Get("view"))
+	}
+	if p.Summary != nil && p.Summary.Count == 0 {
+		p.Summary = nil
+	}
+	p.Views = []viewTab{
+		{"Summary", v.viewLink(v.base(), "summary"), !v.table}, {"Table", v.viewLink(v.base(), "table"), v.table},
 	}
 	if v.positioned() {
 		p.First = v.link(v.base()) + tableAnchor
@@ -146,6 +187,7 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 	if p.Table == nil {
 		return
 	}
+	p.Columns = newColumnForm(f, v)
 	p.Total, p.From = p.Summary.Count, v.from // the count may be a few seconds old
 	if p.To() > p.Total {
 		p.From = 0
@@ -156,14 +198,18 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 // would repeat a long query many times.
 func (c *call) refuseResults(page *resultsPage, invalid *forms.Invalid) error {
 	page.Title, page.ShowAll = "Error: "+page.Title, c.URL.EscapedPath()
+	status := http.StatusUnprocessableEntity
 	for _, text := range invalid.Errors {
 		href := page.Filter.elementOf(text)
+		if strings.HasPrefix(text, columnsMessage) {
+			status = http.StatusBadRequest
+		}
 		if href == "" { // the address is wrong: the form must not send it again
 			page.Params = nil
 		}
 		page.Errors = append(page.Errors, errorLine{Href: href, Text: text})
 	}
-	return c.render(http.StatusUnprocessableEntity, "results", page)
+	return c.render(status, "results", page)
 }
 
 // export sends all submissions that the filters select, whatever part of them
@@ -184,6 +230,7 @@ func export(format *encode.Format) handler {
 		for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {
 			view.Params.Values.Del(name)
 		}
+		view.Columns = readColumns(access.Form, view.Params)
 		if access.Form.Anonymous {
 			refuseTimes(view.Params.ListOptions(), &view.Params.Invalid)
 			view.Zone = time.UTC // see shownTime
@@ -238,6 +285,6 @@ func columnLabel(f *forms.Form, id string) string {
 }
 
 var metadataLabels = map[string]string{
-	forms.ColumnID: "Submission", forms.ColumnTimestamp: "Time",
+	forms.ColumnID: "Number", forms.ColumnTimestamp: "Sent",
 	forms.ColumnChanged: "Changed", forms.ColumnUsername: "User name",
 }

@@ -18,7 +18,10 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-const feedbackResults = "/page/1/form/feedback/results"
+const (
+	feedbackResults = "/page/1/form/feedback/results"
+	feedbackTable   = feedbackResults + "?view=table"
+)
 
 const smallForm = `form: feedback
 fields:
@@ -59,20 +62,31 @@ func (a *answer) tableRows(class string) [][]string {
 	return rows
 }
 
-// rowIDs are the ids of the submissions that a page lists.
-func rowIDs(page *answer) []string {
-	var ids []string
-	for i, row := range page.tableRows("results") {
-		if i > 0 {
-			ids = append(ids, row[0])
+// rowPaths are the paths of the submissions that a page lists.
+func rowPaths(page *answer) (paths []string) {
+	for _, a := range page.all(func(n *html.Node) bool { return n.Data == "a" && attribute(n.Parent, "scope") == "row" }) {
+		if path := attribute(a, "href"); strings.Contains(path, "/submission/") {
+			paths = append(paths, path)
 		}
 	}
 	for _, item := range page.mine() {
-		_, id, _ := strings.Cut(item[0], "/submission/")
+		paths = append(paths, item[0])
+	}
+	return paths
+}
+
+// rowIDs are the ids of the submissions that a page lists.
+func rowIDs(page *answer) (ids []string) {
+	for _, path := range rowPaths(page) {
+		_, id, _ := strings.Cut(path, "/submission/")
+		id, _, _ = strings.Cut(id, "?")
 		ids = append(ids, id)
 	}
 	return ids
 }
+
+// pathOf is the path of a submission that a page lists.
+func pathOf(page *answer, id string) string { return rowPaths(page)[slices.Index(rowIDs(page), id)] }
 
 // mine are path and text of the submissions in the list of somebody's own.
 func (a *answer) mine() (items [][2]string) {
@@ -88,33 +102,32 @@ func (a *answer) mine() (items [][2]string) {
 
 func TestResultsTable(t *testing.T) {
 	e := newFeedback(t, "")
-	a := e.expect(t, 200, "alice", feedbackResults)
+	a := e.expect(t, 200, "alice", feedbackTable)
 	if got := a.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control %q, want no-store", got)
 	}
 	want := [][]string{
-		{"Submission", "Time (UTC)", "User name", "Name", "State", "Score", "Topics"},
-		{"4", "2025-11-15 12:03", "carol", "cleo", "Open", "", ""},
-		{"3", "2025-11-15 12:03", "alice", "Ann Two", "Open", "-3.5", ""},
-		{"2", "2025-11-15 12:03", "bob", "Ben", "Done", "10", ""},
-		{"1", "2025-11-15 12:03", "alice", "Ann", "New", "9", "Food Room"},
+		{"User name", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"},
+		{"carol", "cleo", "Open", "", "", "2025-11-15 12:03", "4"},
+		{"alice", "Ann Two", "Open", "-3.5", "", "2025-11-15 12:03", "3"},
+		{"bob", "Ben", "Done", "10", "", "2025-11-15 12:03", "2"},
+		{"alice", "Ann", "New", "9", "Food Room", "2025-11-15 12:03", "1"},
 	}
 	if diff := cmp.Diff(want, a.tableRows("results")); diff != "" {
 		t.Errorf("rows, newest first (-want +got):\n%s", diff)
 	}
 	for text, want := range map[string]string{
-		"Submission": feedbackResults + "?order=asc#submissions", "Name": feedbackResults + "?sort=name#submissions",
-		"4": "/page/1/form/feedback/submission/4",
+		"Number": feedbackTable + "&order=asc#submissions", "Name": feedbackTable + "&sort=name#submissions",
+		"carol": "/page/1/form/feedback/submission/4?view=table",
 	} {
 		if got := a.link(text); got != want {
 			t.Errorf("%q leads to %q, want %q", text, got, want)
 		}
 	}
 	a.wantHTML(
-		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?order=asc#submissions"`,
+		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?view=table&amp;order=asc#submissions"`,
 		`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge color-grey">Open</span>`, `<td class="number">-3.5</td>`,
-		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-labelledby="table-title" tabindex="0">`,
-		`<strong>4</strong> submissions`,
+		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-label="Submissions" tabindex="0">`,
 	)
 	a.wantNoHTML(" style=", "<!--")
 }
@@ -129,13 +142,13 @@ func TestResultsParameters(t *testing.T) {
 		"filter[state]=Open&sort=score":    {"3", "4"},
 		"format=csv&count=maybe&unknown=1": {"4", "3", "2", "1"},
 	} {
-		if got := rowIDs(e.get(t, "alice", feedbackResults+"?"+query)); !slices.Equal(got, want) {
+		if got := rowIDs(e.get(t, "alice", feedbackTable+"&"+query)); !slices.Equal(got, want) {
 			t.Errorf("%s: rows %v, want %v", query, got, want)
 		}
 	}
 	page := e.get(t, "alice", feedbackResults+"?sort=score&q=n&limit=20")
 	page.wantHTML(
-		`<th scope="col" class="number" aria-sort="ascending"><a dir="auto" href="/page/1/form/feedback/results?limit=20&amp;q=n&amp;sort=-score#submissions">Score</a></th>`,
+		`<th scope="col" class="number" aria-sort="ascending"><a dir="auto" href="/page/1/form/feedback/results?limit=20&amp;q=n&amp;view=table&amp;sort=-score#submissions">Score</a></th>`,
 		`<caption>Submissions by “Score”, ascending</caption>`,
 		`<input type="hidden" name="limit" value="20">`, `<input type="hidden" name="sort" value="score">`,
 		"Export (in order of sending):",
@@ -154,7 +167,7 @@ func TestResultsCompareNumbers(t *testing.T) {
 		"filter[score][not-equals]=9.8": {3, 4},
 		"filter[name]=9.8":              {0, 0},
 	} {
-		onPage := len(rowIDs(e.get(t, "alice", feedbackResults+"?"+query)))
+		onPage := len(rowIDs(e.get(t, "alice", feedbackTable+"&"+query)))
 		exported := strings.Count(e.get(t, "alice", feedbackResults+".ndjson?"+query).body, "\n")
 		api := strings.Count(e.list(t, "alice", "feedback", query+"&format=ndjson"), "\n")
 		if onPage != want[0] || exported != want[0] || api != want[1] {
@@ -191,13 +204,13 @@ func TestFilterForm(t *testing.T) {
 		"q=&_field=state&_operator=equals&_value=Open":               "?filter%5Bstate%5D%5Bequals%5D=Open",
 		"q=&_field=state&_operator=not-empty&_value=left+over":       "?filter%5Bstate%5D%5Bnot-empty%5D=",
 		"q=&_field=_timestamp&_operator=less-than&_value=2025-01-01": "?filter%5B_timestamp%5D%5Bless-than%5D=2025-01-01",
-		"q=a&limit=20&sort=name&filter[name]=x&_field=name&_value=y": "?filter%5Bname%5D=x&filter%5Bname%5D%5Bequals%5D=y&limit=20&q=a&sort=name",
+		"q=a&limit=20&sort=name&filter[name]=x&_field=name&_value=y": "?filter%5Bname%5D=x&filter%5Bname%5D%5Bequals%5D=y&limit=20&q=a&sort=name&view=table",
 		"q=&after=3&order=asc&deleted=4":                             "?after=3&order=asc",
 	} {
 		a := e.ask(t, "alice", feedbackResults+"?"+sent)
 		want = feedbackResults + want
 		if strings.Contains(sent, "after") {
-			want = feedbackResults + "?order=asc" // filters begin with the first page
+			want = feedbackResults + "?order=asc&view=table" // filters begin with the first page
 		}
 		if got := a.header.Get("Location"); a.status != 303 || got != want {
 			t.Errorf("%s: status %d, to %q, want %q", sent, a.status, got, want)
@@ -216,9 +229,9 @@ func TestResultsRights(t *testing.T) {
 	e := newFeedback(t, "view: [alice, bob, carol]\nedit: [carol]\n")
 	check := func(user, heading string, want ...string) {
 		t.Helper()
-		page := e.get(t, user, feedbackResults)
+		page := e.get(t, user, feedbackTable)
 		total := fmt.Sprintf("1–%d of %[1]d", len(want))
-		if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page.body, "<h1>"+heading+"</h1>") || !strings.Contains(page.body, total) {
+		if got := rowIDs(page); !slices.Equal(got, want) || !strings.Contains(page.body, `<span class="from">`+heading+"</span></h1>") || !strings.Contains(page.body, total) {
 			t.Errorf("%s sees rows %v, want %v, with %q and %q:\n%s", user, got, want, heading, total, page.body)
 		}
 	}
@@ -226,7 +239,7 @@ func TestResultsRights(t *testing.T) {
 	check("bob", "My submissions", "2")
 	check("alice", "My submissions", "3", "1")
 	// bob asks for another's.
-	if page := e.get(t, "bob", feedbackResults+"?username=alice"); rowIDs(page) != nil || !strings.Contains(page.body, "No submission matches.") {
+	if page := e.get(t, "bob", feedbackResults+"?username=alice"); rowIDs(page) != nil || !strings.Contains(page.body, "You see your own submissions only.") || strings.Contains(page.body, "No submission matches") {
 		t.Errorf("bob sees rows of alice:\n%s", page.body)
 	}
 	for _, path := range []string{"", ".csv", ".xlsx", ".ndjson"} {
@@ -269,23 +282,23 @@ func TestMySubmissions(t *testing.T) {
 // TestResultsShowChanges tells who has changed a submission, and when.
 func TestResultsShowChanges(t *testing.T) {
 	e := newFeedback(t, "edit: [carol]\n")
-	e.get(t, "carol", feedbackResults).wantNoHTML(">Changed<span")
+	e.get(t, "carol", feedbackTable).wantNoHTML(">Changed<span")
 	e.Clock.Advance(26 * time.Hour)
 	delete(e.users, "carol") // the session has ended
 	b := e.signedIn(t, "carol")
 	change := b.get("/page/1/form/feedback/submission/2/change")
 	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(200, "Feedback from bob Submission 2 Sent on 15 Nov 2025, 12:03 UTC Changed by carol on 16 Nov 2025, 14:03 UTC")
-	for _, query := range []string{"", "?sort=name", "?filter[_changed]=2025-11-16"} {
-		page := e.get(t, "carol", feedbackResults+query)
+	for _, query := range []string{"", "&sort=name", "&filter[_changed]=2025-11-16"} {
+		page := e.get(t, "carol", feedbackTable+query)
 		for i, row := range page.tableRows("results") {
 			want := ""
 			if i == 0 {
 				want = "Changed (UTC)"
-			} else if row[0] == "2" {
+			} else if row[7] == "2" {
 				want = "2025-11-16 14:03 carol"
 			}
-			if row[3] != want {
-				t.Errorf("%s: row %d has %q, want %q", query, i, row[3], want)
+			if row[6] != want {
+				t.Errorf("%s: row %d has %q, want %q", query, i, row[6], want)
 			}
 		}
 	}
@@ -310,20 +323,20 @@ func TestResultsRetired(t *testing.T) {
 	e := newFeedback(t, "")
 	e.Write(t, "1.md", page1("", "form: feedback\nfields:\n  - {id: state, type: textfield, label: State}\n")["1.md"])
 	e.submit(t, "alice", 1, "feedback", "state", "x")
-	page := e.get(t, "alice", feedbackResults)
+	page := e.get(t, "alice", feedbackTable)
 	var got []string
 	for _, row := range page.tableRows("results") {
-		got = append(got, strings.Join(row[3:], "|")) // after the user name
+		got = append(got, strings.Join(row[1:len(row)-2], "|")) // from the user name to the time
 	}
 	// Every row is filled up to the width of the others.
 	want := []string{"State|name|score|topics", "x|||", "Open|cleo||", "Open|Ann Two|-3.5|", "Done|Ben|10|", "New|Ann|9|Food;Room"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("columns of fields that have left the page (-want +got):\n%s", diff)
 	}
-	if page := e.get(t, "alice", feedbackResults+"?q=state"); strings.Contains(page.body, "?sort=name") {
+	if page := e.get(t, "alice", feedbackTable+"&q=state"); strings.Contains(page.body, "sort=name") {
 		t.Error("a retired field that no row has got a column")
 	}
-	if got := rowIDs(e.get(t, "alice", feedbackResults+"?filter[name]=Ben")); !slices.Equal(got, []string{"2"}) {
+	if got := rowIDs(e.get(t, "alice", feedbackTable+"&filter[name]=Ben")); !slices.Equal(got, []string{"2"}) {
 		t.Errorf("filter by a retired field: rows %v", got)
 	}
 }
@@ -339,7 +352,7 @@ func TestResultsManyRetired(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := e.get(t, "alice", feedbackResults)
+	page := e.get(t, "alice", feedbackTable)
 	if got := strings.Count(strings.Join(page.tableRows("results")[1], " "), "x"); got != maxRetired || !strings.Contains(page.body, "7 answers to questions that have left the page") {
 		t.Errorf("%d columns, want %d and a note", got, maxRetired)
 	}
@@ -348,8 +361,8 @@ func TestResultsManyRetired(t *testing.T) {
 func TestResultsLongValues(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("é", 400_000))
-	page := e.get(t, "alice", feedbackResults)
-	if len(page.body) > 60_000 || !strings.Contains(page.body, strings.Repeat("é", 500)+"…</div></td>") {
+	page := e.get(t, "alice", feedbackTable)
+	if len(page.body) > 60_000 || !strings.Contains(page.body, strings.Repeat("é", 500)+"…</span></td>") {
 		t.Errorf("a long value makes a page of %d bytes", len(page.body))
 	}
 }
@@ -357,8 +370,8 @@ func TestResultsLongValues(t *testing.T) {
 func TestResultsFiles(t *testing.T) {
 	e := newEnv(t, page1("", "form: docs\nfields:\n  - {id: doc, type: file, label: Document}\n"))
 	e.submit(t, "alice", 1, "docs", "doc", `a "b".pdf;c.txt`)
-	page := e.get(t, "alice", "/page/1/form/docs/results")
-	if got := page.tableRows("results")[1][3]; got != `a "b".pdf c.txt` || strings.Count(page.body, `class="tag"`) != 2 {
+	page := e.get(t, "alice", "/page/1/form/docs/results?view=table")
+	if got := page.tableRows("results")[1][1]; got != `a "b".pdf c.txt` || strings.Count(page.body, `class="tag"`) != 2 {
 		t.Errorf("names of files: %s", got)
 	}
 }

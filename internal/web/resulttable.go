@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -30,13 +31,11 @@ const (
 
 // resultTable is the table of submissions on a results page.
 type resultTable struct {
-	Caption   string
-	Head      []tableHeader
-	More      int  // answers to fields that have left the page, beyond maxRetired
-	Cut       bool // rows are missing at the end
-	Changes   bool // some submission was changed
-	Anonymous bool // there are days for times, and no user names
-	Rows      []tableRow
+	Caption string
+	Head    []tableHeader
+	More    int  // answers to fields that have left the page, beyond maxRetired
+	Cut     bool // rows are missing at the end
+	Rows    []tableRow
 
 	form     *forms.Form
 	path     string // of a submission, without its id
@@ -44,11 +43,19 @@ type resultTable struct {
 	search   string // what is marked, folded
 	view     *resultsView
 	cellSize int
+	changes  bool            // some submission was changed
+	columns  []tableColumn   // that are shown
 	retired  []string        // ids of fields that have left the page, as far as rows have them
 	values   int             // of all answers, and one for each row
 	hold     func(int) error // takes a slot if the table is large
 
 	result *forms.Result // of the row that is read; reused
+}
+
+// tableColumn is a column of answers, or of what every submission has.
+type tableColumn struct {
+	id     string
+	answer int // index of the answers, see tableCell; -1 for others
 }
 
 // tableHeader is the header of a column. Its link sorts by that column.
@@ -63,7 +70,6 @@ type tableHeader struct {
 // tableRow is a submission. It holds the cells that are not empty.
 type tableRow struct {
 	ID       int64
-	Name     string    // what its link is called
 	Created  time.Time // its day, if the form is anonymous
 	Username string
 	Changed  *changeView // nil if it never was
@@ -73,7 +79,9 @@ type tableRow struct {
 
 // tableCell is an answer as it is shown.
 type tableCell struct {
-	column int // rank of the field, or beyond these the index in retired
+	column int       // rank of the field, or beyond these the index in retired
+	At     time.Time // of a column of times; zero for none
+	Day    bool      // only its day is shown
 	Text   marked
 	Values []marked // of a field with several
 	Number bool
@@ -83,10 +91,17 @@ type tableCell struct {
 	Cut    bool
 }
 
+// IsEmpty reports whether there is nothing to show.
+func (c tableCell) IsEmpty() bool { return c.Text.Text == "" && c.At.IsZero() }
+
 func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func(size int) error) *resultTable {
-	cells := v.opts.Limit * (len(form.Fields) + 1)
+	width := len(form.Fields)
+	if v.columns != nil {
+		width = len(v.columns)
+	}
+	cells := v.opts.Limit * (width + 1)
 	t := &resultTable{
-		Anonymous: form.Anonymous, form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
+		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
 		search: forms.Fold(v.opts.Filter.Search), view: v, cellSize: min(max(maxTableText/cells, minCell), maxCell),
 	}
 	if query := v.listQuery(); query != "" && len(query) <= maxRowQuery {
@@ -138,13 +153,10 @@ func (t *resultTable) add(sub forms.Submission) error {
 // newRow is the row of a submission, without its answers.
 func (t *resultTable) newRow(sub forms.Submission) tableRow {
 	row := tableRow{
-		ID: sub.ID, Name: strconv.FormatInt(sub.ID, 10), Username: sub.Username, table: t,
+		ID: sub.ID, Username: sub.Username, table: t,
 		Created: shownTime(t.form, sub.Created, t.view.zone), Changed: newChange(t.form, sub, t.view.zone),
 	}
-	if t.form.Anonymous {
-		row.Name = strconv.FormatInt(max(t.view.from, 1)+int64(len(t.Rows)), 10)
-	}
-	t.Changes = t.Changes || row.Changed != nil
+	t.changes = t.changes || row.Changed != nil
 	return row
 }
 
@@ -154,11 +166,7 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	if err != nil || text == "" {
 		return err
 	}
-	field := &forms.Field{}
-	if column < len(r.table.form.Fields) {
-		field = r.table.form.Fields[column]
-	}
-	cell := newCell(field, text, r.table)
+	cell := newCell(r.table.field(column), text, r.table)
 	cell.column = column
 	r.answers = append(r.answers, cell)
 	r.table.values += max(len(cell.Values), 1)
@@ -170,11 +178,28 @@ func (r *tableRow) Path() string {
 	return r.table.path + strconv.FormatInt(r.ID, 10) + r.table.query
 }
 
-// Cells are those of all columns but the first ones, which every table has.
+// Cells are those of all columns.
 func (r *tableRow) Cells() []tableCell {
-	cells := make([]tableCell, len(r.table.form.Fields)+len(r.table.retired))
+	answers := make([]tableCell, len(r.table.form.Fields)+len(r.table.retired))
 	for _, cell := range r.answers {
-		cells[cell.column] = cell
+		answers[cell.column] = cell
+	}
+	cells := make([]tableCell, len(r.table.columns))
+	for i, column := range r.table.columns {
+		cell := &cells[i]
+		cell.Day = r.table.form.Anonymous
+		switch {
+		case column.answer >= 0:
+			*cell = answers[column.answer]
+		case column.id == forms.ColumnID:
+			cell.Text.Text = strconv.FormatInt(r.ID, 10)
+		case column.id == forms.ColumnUsername:
+			cell.Text.Text = r.Username
+		case column.id == forms.ColumnTimestamp:
+			cell.At = r.Created
+		case r.Changed != nil:
+			cell.At, cell.Text.Text = r.Changed.At, r.Changed.By
+		}
 	}
 	return cells
 }
@@ -241,29 +266,53 @@ func (t *resultTable) setHead() {
 	if len(prefix) > len(v.path)+maxRowQuery {
 		prefix = ""
 	}
-	metadata := []string{forms.ColumnID, forms.ColumnTimestamp}
-	if !t.Anonymous {
-		metadata = append(metadata, forms.ColumnUsername)
+	ids, index := v.columns, t.form.Index()
+	if ids == nil {
+		unchanged := func(id string) bool { return id == forms.ColumnChanged && !t.changes }
+		ids = slices.DeleteFunc(usualColumns(t.form, t.retired), unchanged)
 	}
-	if t.Changes {
-		metadata = append(metadata, forms.ColumnChanged)
-	}
-	for _, id := range metadata {
-		header := tableHeader{Label: columnLabel(t.form, id)}
-		if !t.Anonymous { // else it would sort by times
-			header = v.header(prefix, id, header.Label)
-			header.UTC = forms.IsTimeColumn(id)
+	for _, id := range ids {
+		rank, label, link := index.Rank(id), cmp.Or(metadataLabels[id], id), prefix
+		times := forms.IsTimeColumn(id)
+		if times && t.form.Anonymous {
+			link = ""
 		}
-		t.Head = append(t.Head, header)
+		if rank >= 0 {
+			label = t.form.Fields[rank].Label
+		} else if i := slices.Index(t.retired, id); i >= 0 {
+			rank = len(t.form.Fields) + i
+		}
+		header := v.header(link, id, label)
+		header.UTC = times && !t.form.Anonymous
+		header.Number = t.field(rank).Validation == forms.Numeric
+		t.Head, t.columns = append(t.Head, header), append(t.columns, tableColumn{id, rank})
 	}
-	for _, field := range t.form.Fields {
-		header := v.header(prefix, field.ID, field.Label)
-		header.Number = field.Validation == forms.Numeric
-		t.Head = append(t.Head, header)
+}
+
+// field is that of a column of answers, an empty one for others.
+func (t *resultTable) field(column int) *forms.Field {
+	if column < 0 || column >= len(t.form.Fields) {
+		return &forms.Field{}
 	}
-	for _, id := range t.retired {
-		t.Head = append(t.Head, v.header(prefix, id, id))
+	return t.form.Fields[column]
+}
+
+// usualColumns are the ids of the columns of a table, as long as the address chooses none:
+// the sender, what editors decide, the other answers, and what is alike on all forms.
+func usualColumns(f *forms.Form, retired []string) []string {
+	var first, others []string
+	last := []string{forms.ColumnTimestamp, forms.ColumnChanged}
+	if !f.Anonymous {
+		first, last = []string{forms.ColumnUsername}, append(last, forms.ColumnID)
 	}
+	for _, field := range f.Fields {
+		if field.ByEditors {
+			first = append(first, field.ID)
+		} else {
+			others = append(others, field.ID)
+		}
+	}
+	return slices.Concat(first, others, retired, last)
 }
 
 func clipLabel(label string) string { return forms.Truncate(label, maxHeader) }

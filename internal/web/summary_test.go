@@ -93,8 +93,8 @@ func TestSummaryAfterWrites(t *testing.T) {
 	b := e.signedIn(t, "alice")
 	check := func(after, total, mean string) {
 		t.Helper()
-		page := b.get(feedbackResults)
-		if rangeOf(page) != total || !strings.Contains(page.text(), "on average "+mean) {
+		page := b.get(feedbackTable)
+		if rangeOf(page) != total || !strings.Contains(b.get(feedbackResults).text(), "on average "+mean) {
 			t.Errorf("after %s: %s, and the mean is not %s", after, rangeOf(page), mean)
 		}
 	}

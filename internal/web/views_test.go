@@ -1,0 +1,116 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const decidedForm = smallForm + "  - {id: decision, type: status, label: Decision, by: editors, options: [Yes, No]}\n"
+
+// TestViews has each address show one view, and lead to both with its filters.
+func TestViews(t *testing.T) {
+	table := map[string]bool{
+		"view=table": true, "view=table&by=state": true, "sort=name": true, "after=3": true, "columns=name": true,
+		"q=n": false, "view=summary": false, "view=summary&sort=name": false, "by=state": false, "by=state&sort=name": false,
+		"order=asc&limit=2": false,
+	}
+	for _, form := range []string{smallForm, decidedForm} {
+		e := newEnv(t, page1("", form))
+		for range 5 {
+			e.submit(t, "alice", 1, "feedback", "name", "Ann")
+		}
+		for query, want := range table {
+			want = want || form == decidedForm && !strings.Contains(query, "summary") && !strings.HasPrefix(query, "by=")
+			page := e.get(t, "alice", feedbackResults+"?"+query)
+			if got := page.tableRows("results") != nil; got != want || got == strings.Contains(page.body, "Submissions over time") {
+				t.Errorf("%s shows the table: %v, want %v", query, got, want)
+			}
+			values, _ := url.ParseQuery(query)
+			delete(values, "after")
+			for name, view := range map[string]string{"Summary": "summary", "Table": "table"} {
+				values.Set("view", view)
+				if got := page.link(name); got != feedbackResults+"?"+values.Encode() {
+					t.Errorf("%s: %s leads to %s", query, name, got)
+				}
+			}
+		}
+	}
+}
+
+// TestViewsHoldOn has what leads on from a view stay there.
+func TestViewsHoldOn(t *testing.T) {
+	e := newFeedback(t, "")
+	page := e.get(t, "alice", feedbackResults+"?columns=name&limit=3")
+	page.wantHTML(`<input type="hidden" name="view" value="table">`, `<input type="hidden" name="columns" value="name">`)
+	for _, link := range []string{"Next", "Name"} {
+		if next := e.get(t, "alice", page.link(link)); strings.Join(next.tableRows("results")[0], ",") != "Name" {
+			t.Errorf("%s leads to %s, another view or other columns", link, page.link(link))
+		}
+	}
+	none := e.get(t, "alice", feedbackTable+"&q=nothing")
+	if got := none.link("Show all"); got != feedbackTable {
+		t.Errorf("Show all leads to %s", got)
+	}
+}
+
+// TestColumns has the address choose the columns of the table and of its exports.
+func TestColumns(t *testing.T) {
+	e := newEnv(t, page1("", decidedForm))
+	e.submit(t, "alice", 1, "feedback", "name", "Ann", "score", "9", "decision", "Yes")
+	e.submit(t, "bob", 1, "feedback", "score", "7")
+	usual := []string{"User name", "Decision", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"}
+	for query, want := range map[string][][]string{
+		"":                                     {usual},
+		"columns=":                             {usual},
+		"columns=score&columns=_id":            {{"Score", "Number"}, {"7", "2"}, {"9", "1"}},
+		"columns=name&columns=score":           {{"Name", "Score"}, {"Open", "7"}, {"Ann", "9"}},
+		"columns=score&columns=&columns=score": {{"Score"}, {"7"}, {"9"}},
+		"columns=_changed&columns=_username":   {{"Changed (UTC)", "User name"}, {"Open", "bob"}, {"Open", "alice"}},
+		"columns=_timestamp": {
+			{"Sent (UTC)"}, {"2025-11-15 12:03"}, {"2025-11-15 12:03"},
+		},
+	} {
+		page := e.get(t, "alice", feedbackResults+"?"+query)
+		if diff := cmp.Diff(want, page.tableRows("results")[:len(want)]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+		if got := rowIDs(page); !slices.Equal(got, []string{"2", "1"}) {
+			t.Errorf("%s: the first column leads to %v", query, got)
+		}
+	}
+	page := e.get(t, "alice", feedbackResults+"?columns=score&columns=_username&q=9")
+	page.wantHTML(
+		`<label><input type="checkbox" name="columns" value="score" checked> <bdi>Score</bdi></label>
+<label><input type="checkbox" name="columns" value="_username" checked> <bdi>User name</bdi></label>
+<label><input type="checkbox" name="columns" value="decision"> <bdi>Decision</bdi></label>`)
+	if got := page.link("All columns"); got != feedbackResults+"?q=9&view=table" {
+		t.Errorf("All columns leads to %s", got)
+	}
+	if got := e.get(t, "alice", page.link("CSV")).body; got != "\ufeffScore,Sent by\r\n9,alice\r\n" {
+		t.Errorf("the export has %q", got)
+	}
+	if got := page.link("NDJSON"); strings.Contains(got, "columns") {
+		t.Errorf("NDJSON is %s", got)
+	}
+	e.expect(t, 400, "alice", feedbackResults+"?columns=name&columns=nope").wantHTML("columns: the form has no field &#34;nope&#34;")
+	e.expect(t, 400, "alice", feedbackResults+".csv?columns=nope")
+}
+
+// TestAllAnswersToOneQuestion follows "Show all".
+func TestAllAnswersToOneQuestion(t *testing.T) {
+	for front, want := range map[string][]string{"": {"User name", "Name"}, "anonymous: true\n": {"Name"}} {
+		e := newEnv(t, page1("", strings.Replace(smallForm, "fields:", front+"fields:", 1)))
+		for range 7 {
+			e.submit(t, "alice", 1, "feedback", "name", "Ann")
+		}
+		e.submit(t, "alice", 1, "feedback", "score", "1")
+		page := e.get(t, "alice", e.get(t, "alice", feedbackResults).link("Show all 7 answers to “Name”"))
+		if rows := page.tableRows("results"); len(rows) != 8 || !slices.Equal(rows[0], want) {
+			t.Errorf("%s shows %v", page.path, rows)
+		}
+	}
+}
