@@ -53,6 +53,11 @@ func ValuesBefore(stored, merged []Entry, storedFiles, mergedFiles []StoredFile)
 	return before
 }
 
+// Offers reports whether a value is an answer that the options of the field make, or none.
+func (f *Field) Offers(value string) bool {
+	return value == "" || slices.Contains(f.Options, value) || f.MultiValue() && f.allOptions(value)
+}
+
 // Changes returns what a step has changed. before are the values before the step; current are
 // the values after it, and become those before it.
 func (x Index) Changes(before, current map[string]string) []ValueChange {

@@ -36,7 +36,7 @@ func clearHistory(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := access.ClearHistory(c.Context(), id, nil); err != nil {
+	if err := access.ClearHistory(c.Context(), id, precondition(c.Request)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -150,11 +150,12 @@ func updateOne(d decoder, model encode.Model) handler {
 // been looked into: RFC 9110, section 13.2.1. A lock counts before faults of
 // answers, but not before a body that is no JSON.
 func refuseMerge(c *request.Call, access *service.Access, id int64, pre service.Precondition, bad error) error {
-	if _, ok := errors.AsType[*forms.Invalid](bad); !ok {
+	_, invalid := errors.AsType[*forms.Invalid](bad)
+	if !invalid {
 		pre = nil
 	}
 	err := access.MayMerge(c.Context(), id, pre)
-	if err == nil || errors.Is(err, service.ErrLocked) && !errors.Is(bad, errAnswers) {
+	if err == nil || errors.Is(err, service.ErrLocked) && invalid && !errors.Is(bad, errAnswers) {
 		return bad
 	}
 	return err

@@ -36,7 +36,7 @@ func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Ste
 		if a.Form.Anonymous {
 			step.At, step.Username = forms.StartOfDay(s.At.In(a.service.opts.Zone)), ""
 		}
-		step.Changes = slices.DeleteFunc(step.Changes, func(c forms.ValueChange) bool { return !a.mayReadHistory(c.FieldID) })
+		step.Changes = slices.DeleteFunc(step.Changes, func(c forms.ValueChange) bool { return !a.mayReadChange(c) })
 		if len(s.Before) == 0 || len(step.Changes) > 0 {
 			steps = append(steps, step)
 		}
@@ -62,11 +62,18 @@ func (a *Access) readHistory(ctx context.Context, sub forms.Submission) (forms.S
 	}
 }
 
-// mayReadHistory reports whether the caller may know earlier values of a field. A field
-// that has left the page may have been one of the editors.
-func (a *Access) mayReadHistory(fieldID string) bool {
-	field := a.Form.Field(fieldID)
-	return a.Rights.Edit || field != nil && (!field.ByEditors || len(field.Options) > 0)
+// mayReadChange reports whether the caller may know a change. A field that has left the page
+// may have been one of the editors. Of what editors answer, others know choices: a text may
+// have been written before the field had options.
+func (a *Access) mayReadChange(c forms.ValueChange) bool {
+	field := a.Form.Field(c.FieldID)
+	switch {
+	case a.Rights.Edit:
+		return true
+	case field == nil:
+		return false
+	}
+	return !field.ByEditors || field.Offers(c.Before) && field.Offers(c.After)
 }
 
 // ClearHistory removes earlier values of a submission.

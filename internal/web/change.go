@@ -114,18 +114,17 @@ func (c *call) showDeleted(access *service.Access, sent received) error {
 }
 
 func (c *call) merge(access *service.Access, before stored, sent received) error {
-	changes, saved := before.changes(sent), "saved"
-	if sent.extra.Has(setControl) {
-		saved += "=" + sent.pressed(access.Form)
-		if len(changes) == 0 { // a second press of the same button
-			return c.redirect(withQuery(before.path, saved, before.list.listQuery()))
-		}
+	changes := before.changes(sent)
+	if sent.extra.Has(setControl) && len(changes) == 0 { // a second press of the same button
+		return before.goOn(sent)
 	}
 	_, err := access.Merge(c.Context(), before.sub.ID, changes, wantTag(sent.extra), c.HoldAnswer)
 	var invalid *forms.Invalid
 	switch {
 	case errors.As(err, &invalid):
 		return c.showChangeAgain(sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
+	case errors.Is(err, errChanged) && sent.extra.Has(setControl):
+		return c.showSetAgain(sent)
 	case errors.Is(err, errChanged):
 		return c.showChangeAgain(sent, refusal{status: http.StatusConflict})
 	case errors.Is(err, service.ErrLocked):
@@ -135,7 +134,38 @@ func (c *call) merge(access *service.Access, before stored, sent received) error
 	case err != nil:
 		return err
 	}
-	return c.redirect(withQuery(before.path, saved, before.list.listQuery()))
+	return before.goOn(sent)
+}
+
+// goOn leads to the submission after a change was stored, or to the next one of its list.
+func (st stored) goOn(sent received) error {
+	if sent.extra.Has(nextControl) {
+		var page submissionPage
+		if err := st.setNeighbours(&page); err != nil {
+			return err
+		}
+		if page.Next != "" {
+			return st.redirect(page.Next)
+		}
+	}
+	saved := "saved"
+	if sent.extra.Has(setControl) {
+		saved += "=" + sent.pressed(st.access.Form)
+	}
+	return st.redirect(withQuery(st.path, saved, st.list.listQuery()))
+}
+
+// showSetAgain shows a submission that was changed since an editor has opened it: they
+// decide about what it holds now. Texts that they have typed stay in their controls.
+func (c *call) showSetAgain(sent received) error {
+	st, err := c.changeable()
+	if err != nil {
+		return err
+	}
+	return st.show(sent.filling(st.access.Form, st.filling(), st.values, refusal{
+		status: http.StatusConflict,
+		reason: "The submission or its form has changed since you opened it. Nothing was saved. Look at it once more, and decide again.",
+	}))
 }
 
 // pressed is the field whose answer was set with one press, or setControl.
@@ -238,6 +268,9 @@ func (c *call) showChangeAgain(sent received, why refusal) error {
 		return err
 	}
 	page.Theirs, page.Notice = theirs, why.notice
+	if why.status == http.StatusForbidden {
+		page.Form.Submit = "" // it can only fail again
+	}
 	if why.status != http.StatusOK {
 		page.Title = "Error: " + page.Title
 	}
@@ -261,7 +294,7 @@ func (st stored) differences(sent received, with filling) []difference {
 		if field.Type == forms.File {
 			yours = change.Value // with those that were chosen
 		}
-		list = append(list, difference{field.Label, st.values[field.ID], yours})
+		list = append(list, difference{field.Label, field.LabelOf(st.values[field.ID]), field.LabelOf(yours)})
 	}
 	return list
 }

@@ -35,7 +35,7 @@ func (c *call) showDelete(status int) error {
 	if err != nil {
 		return err
 	}
-	answers := st.answers()
+	answers := st.answers(st.filling())
 	for i := range answers { // enough to recognise it
 		answers[i].Value = forms.Truncate(answers[i].Value, maxDeleteAnswer)
 	}

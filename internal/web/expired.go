@@ -18,6 +18,7 @@ const (
 	removeControl   = "_remove"   // files to remove; see withoutRemoved
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
 	promiseControl  = "_promise"  // what the page says about the sender's name
+	nextControl     = "_next"     // the button "Next", which saves what was typed
 	setControl      = "_set"      // the page of a submission sends what editors answer, and no other questions
 	labelsControl   = "_labels"   // see labelsOf
 	nameControl     = "_username" // of a sign-in with the form of an expired session

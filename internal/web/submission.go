@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -36,7 +37,9 @@ type submissionPage struct {
 	Tag, For   string // of answers that are set on the page
 	Back       string // path of the submission before in the list that it was opened from; "" if there is none
 	Next       string // path of the one after
+	NextSaves  bool   // "Next" saves texts that were typed
 	History    *historyView
+	Errors     []errorLine // why what was sent is not stored
 }
 
 // answerView is the answer to one question.
@@ -126,10 +129,10 @@ func (st stored) files() map[string][]fileLink {
 
 // answers are those to the questions that show, and then what is stored for
 // fields that have left the page.
-func (st stored) answers() []answerView {
+func (st stored) answers(typed filling) []answerView {
 	f, with := st.access.Form, st.filling()
 	shown := f.Visible(with.values)
-	controls := questionBuilder{form: f, fields: f.Index(), with: with, extra: markup.MaxOptions}
+	controls := questionBuilder{form: f, fields: f.Index(), with: typed, extra: markup.MaxOptions}
 	var views []answerView
 	for rank, field := range f.Fields {
 		value := with.values[rank]
@@ -196,7 +199,13 @@ func (c *call) showSubmission() error {
 	if err != nil {
 		return err
 	}
-	query := c.URL.Query()
+	return st.show(st.filling())
+}
+
+// show shows the submission. typed is what the controls of editors hold, and why it was not
+// stored, if it was sent.
+func (st stored) show(typed filling) (err error) {
+	c, query := st.call, st.URL.Query()
 	title := "Submission" + st.number()
 	if query.Has("sent") {
 		title = "Sent"
@@ -209,7 +218,11 @@ func (c *call) showSubmission() error {
 		MaySave: mayChange == nil && st.access.MayUpdate() == nil, Locked: errors.Is(mayChange, service.ErrLocked),
 		Tag: st.access.Tag(st.sub), For: c.hashUser(),
 	}
-	page.sortAnswers(st.answers())
+	page.sortAnswers(st.answers(typed))
+	status := cmp.Or(typed.why.status, http.StatusOK)
+	if status != http.StatusOK {
+		page.Title, page.Errors = "Error: "+page.Title, []errorLine{{Text: typed.why.reason}}
+	}
 	if page.Sent {
 		page.Thanks = linkText(form.Thanks)
 	}
@@ -225,7 +238,7 @@ func (c *call) showSubmission() error {
 	if page.History, err = st.history(); err != nil {
 		return err
 	}
-	return c.render(http.StatusOK, "submission", page)
+	return c.render(status, "submission", page)
 }
 
 // sortAnswers has what editors answer first, and what nobody has answered last.
@@ -234,6 +247,7 @@ func (p *submissionPage) sortAnswers(answers []answerView) {
 		switch {
 		case a.ByEditors:
 			p.Decisions = append(p.Decisions, a)
+			p.NextSaves = p.NextSaves || a.Control != nil
 			p.MaySet = p.MaySet || a.Set != nil || a.Control != nil
 		case a.Value == "":
 			p.Unanswered = append(p.Unanswered, a.Label)
