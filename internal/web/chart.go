@@ -30,7 +30,10 @@ type summaryView struct {
 	Time        *columnChart // nil without submissions
 	Fields      []fieldChart
 	Others      []fieldChart // of fields without a chart
+	Unanswered  []string     // labels of questions that nobody has answered
 	Left        int          // fields that are not shown
+	SplitBy     splitForm
+	Split       *splitView // nil if it is not asked for
 }
 
 // fieldChart is what was answered to one field.
@@ -42,7 +45,7 @@ type fieldChart struct {
 	Status               bool         // options are statuses
 	LeftBars             int          // values that are not shown
 	Columns              *columnChart // of numbers or dates
-	Range                string       // of numbers: from, to, mean and median
+	Range                string       // of numbers: from, to, mean, median and sum
 	Texts                []string     // the latest
 	All                  string       // path of the results with an answer; "" if there are no more than Texts
 }
@@ -118,18 +121,29 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 		return v
 	}
 	v.Time = newPeriodChart("time", "Submissions over time", s.Days, periods)
+	v.SplitBy = newSplitForm(f, page)
+	if s.Groups != nil {
+		v.Split = newSplit(f, s, page)
+	}
 	bars := 0
 	for rank, field := range f.Fields {
-		if rank >= maxCharts || bars >= maxBars {
+		sum := s.Fields[rank]
+		if sum.Answered == 0 {
+			v.Unanswered = append(v.Unanswered, clipLabel(field.Label))
+			continue
+		}
+		if len(v.Fields)+len(v.Others) >= maxCharts || bars >= maxBars {
 			v.Left++
 			continue
 		}
-		sum := s.Fields[rank]
 		chart := fieldChart{Label: clipLabel(field.Label), Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
 		switch {
 		case sum.Options != nil:
 			chart.Status = field.Type == forms.Status
 			chart.Bars, chart.LeftBars = newBars(field, sum, page)
+			if n := sum.Numbers; n != nil && n.Count > 0 {
+				chart.Range = "on average " + mean(n.Mean) + ", sum " + number(n.Sum)
+			}
 			bars += len(chart.Bars)
 		case sum.Numbers != nil && sum.Numbers.Count > 0:
 			chart.Range = describeNumbers(sum.Numbers)
@@ -173,22 +187,26 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 		slices.SortStableFunc(shown, func(a, b forms.OptionCount) int { return cmp.Compare(b.Count, a.Count) })
 		shown = shown[:maxFieldBars]
 	}
+	for _, o := range shown {
+		b := newBar(field, o.Value, o.Count, page)
+		b.Percent, b.Width = percent(o.Count, sum.Answered), share(o.Count, most)
+		bars = append(bars, b)
+	}
+	return bars, max(left, 0)
+}
+
+// newBar is the bar of a value, without its length.
+func newBar(field *forms.Field, value string, count int64, page *resultsView) bar {
+	b := bar{Label: clipLabel(field.LabelOf(value)), Color: field.ColorOf(value), Count: count}
 	operator := forms.Equals
 	if field.MultiValue() {
 		operator = forms.Contains
 	}
-	for _, o := range shown {
-		b := bar{
-			Label: clipLabel(field.LabelOf(o.Value)), Color: field.ColorOf(o.Value),
-			Count: o.Count, Percent: percent(o.Count, sum.Answered), Width: share(o.Count, most),
-		}
-		// A value that is none of the options may have been cut.
-		if o.Count > 0 && slices.Contains(field.Options, o.Value) {
-			b.Only = page.with(field.ID, operator, o.Value)
-		}
-		bars = append(bars, b)
+	// A value that is none of the options may have been cut.
+	if count > 0 && slices.Contains(field.Options, value) {
+		b.Only = page.with(field.ID, operator, value)
 	}
-	return bars, max(left, 0)
+	return b
 }
 
 // describeNumbers says where numbers lie.
@@ -197,7 +215,8 @@ func describeNumbers(n *forms.Numbers) string {
 	if !n.Exact {
 		median = "about " + median
 	}
-	return fmt.Sprintf("from %s to %s, on average %s, median %s", number(n.Min), number(n.Max), mean(n.Mean), median)
+	return fmt.Sprintf("from %s to %s, on average %s, median %s, sum %s",
+		number(n.Min), number(n.Max), mean(n.Mean), median, number(n.Sum))
 }
 
 // newNumberChart draws the values that are not far from most others. The rest is a column

@@ -95,7 +95,7 @@ func TestSummaryView(t *testing.T) {
 		`<th scope="row">15 Nov 2025</th><td class="number">4</td>`,
 		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open&amp;view=table" title="Show these"><span class="lozenge color-grey">Open</span></a>`,
 		`<rect width="100" height="10"></rect></svg></td><td class="number">2</td><td class="number">50 %</td>`,
-		"3 answered, 1 did not · from -3.5 to 10, on average 5.17, median 9",
+		"3 answered, 1 did not · from -3.5 to 10, on average 5.17, median 9, sum 15.5",
 		"1 answered, 3 did not", // topics
 		`<li dir="auto">cleo</li>
 <li dir="auto">Ann Two</li>`,
@@ -122,7 +122,7 @@ func TestSummaryBounds(t *testing.T) {
 	for i := range 1000 {
 		id := fmt.Sprint("f", i)
 		f.Fields = append(f.Fields, &forms.Field{ID: id, Label: strings.Repeat("label ", 1000), Type: forms.Dropdown, Options: options})
-		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts})
+		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts, Answered: 1})
 	}
 	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}})
 	site := New(Options{Backend: request.NewBackend(request.Options{})})
@@ -149,7 +149,7 @@ func TestNumberChartOfOutliers(t *testing.T) {
 	for _, c := range chart.Columns {
 		labels = append(labels, fmt.Sprint(c.Label, ": ", c.Count))
 	}
-	if got := strings.Join(labels, ", "); got != "1 to below 2: 4, 2 to below 3: 6, 3 and above: 1" || chart.Most != 6 || !strings.HasSuffix(chart.Desc, "median about 2.") {
+	if got := strings.Join(labels, ", "); got != "1 to below 2: 4, 2 to below 3: 6, 3 and above: 1" || chart.Most != 6 || !strings.HasSuffix(chart.Desc, "median about 2, sum 0.") {
 		t.Errorf("%s, at most %d, %s", got, chart.Most, chart.Desc)
 	}
 }

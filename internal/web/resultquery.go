@@ -132,9 +132,11 @@ func readColumns(f *forms.Form, params *request.Params) (ids []string) {
 
 // takeForm makes a parameter of what the filter form has sent.
 func (v *resultsView) takeForm(f *forms.Form, given url.Values, now time.Time) {
-	if given.Has("q") && given.Get("q") == "" && len(given["q"]) == 1 {
-		v.query.Del("q")
-		v.changed = true
+	for _, name := range []string{"q", "by"} { // controls that were left empty
+		if given.Has(name) && given.Get(name) == "" && len(given[name]) == 1 {
+			v.query.Del(name)
+			v.changed = true
+		}
 	}
 	if !given.Has(fieldControl) {
 		return
@@ -264,6 +266,9 @@ func (v *resultsView) readOptions() {
 	}
 	v.params.Values = query
 	opts := v.params.ListOptions()
+	if by, given := v.params.One("by"); given {
+		opts.By = &by
+	}
 	opts.Filter.Numbers = true // 9.8 is 9.80 for people
 	if opts.Limit > maxRows {
 		v.params.Invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")

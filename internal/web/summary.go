@@ -27,6 +27,7 @@ type summaryKey struct {
 	writes uint64      // so that people see their own writes at once
 	user   string      // whose submissions; "" for all of them
 	filter string
+	by     string // id of the field that it is split by; "" for none
 }
 
 func newSummaryKey(access *service.Access, user string, opts service.ListOptions) summaryKey {
@@ -35,6 +36,9 @@ func newSummaryKey(access *service.Access, user string, opts service.ListOptions
 	}
 	if access.Rights.SeeAll {
 		key.user = ""
+	}
+	if opts.By != nil {
+		key.by = *opts.By
 	}
 	if opts.Username != nil {
 		key.filter += fmt.Sprintf(" of %q", *opts.Username)
@@ -57,7 +61,8 @@ func (c *call) summary(access *service.Access, v *resultsView) (*summaryView, er
 	key := newSummaryKey(access, c.Who.Name, v.opts)
 	compute := func(context.Context, summaryKey) (*summaryView, error) {
 		sum, err := access.Summary(c.Context(), service.ListOptions{ //nolint:contextcheck // of the request that computes it
-			Username: v.opts.Username, Filter: v.opts.Filter, Check: func() error { c.Log.Working(); return nil },
+			Username: v.opts.Username, Filter: v.opts.Filter, By: v.opts.By,
+			Check: func() error { c.Log.Working(); return nil },
 		})
 		if err != nil {
 			return nil, err

@@ -66,6 +66,8 @@ func TestSummaryKey(t *testing.T) {
 		{"alice", "username=bob"},
 		{"alice", "username="},
 		{"alice", "q=a"},
+		{"alice", "by=state"},
+		{"alice", "by=topics"},
 		{"alice", "filter[name]=a"},
 		{"alice", "filter[name]=a&filter[name]=b"},
 		{"alice", "filter[name][contains]=a"},

@@ -1,0 +1,109 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+const costsForm = `form: feedback
+fields:
+  - {id: team, type: radio, label: Team, options: [{value: a, label: Alpha}, b]}
+  - {id: costs, type: textfield, label: Costs, validate: numeric}
+  - {id: stars, type: dropdown, label: Stars, options: [1, 2, 3]}
+  - {id: state, type: status, label: State, options: [{value: ok, label: Granted, color: green}, no]}
+  - {id: tags, type: checkbox, label: Tags, options: [x, y]}
+  - {id: note, type: textbox, label: Note}
+  - {id: last, type: textfield, label: Last}
+`
+
+func newCosts(t *testing.T) *env {
+	t.Helper()
+	e := newEnv(t, page1("", costsForm))
+	for _, answers := range []string{
+		"team=a costs=0.1 stars=3 state=ok tags=x;y note=n", "team=a costs=0.2 stars=2 state=no", "team=b costs=1200.5 tags=x", "costs=7",
+	} {
+		var pairs []string
+		for pair := range strings.FieldsSeq(answers) {
+			id, value, _ := strings.Cut(pair, "=")
+			pairs = append(pairs, id, value)
+		}
+		e.submit(t, "alice", 1, "feedback", pairs...)
+	}
+	return e
+}
+
+// split is the cells of the table of a split summary, by row.
+func (a *answer) split() (rows []string) {
+	for _, tr := range a.all(func(n *html.Node) bool { return n.Data == "tr" && attribute(n.Parent.Parent, "class") == "split" }) {
+		var cells []string
+		for cell := range tr.ChildNodes() {
+			if cell.Type == html.ElementNode {
+				cells = append(cells, strings.Join(strings.Fields(textOf(cell)), " "))
+			}
+		}
+		rows = append(rows, strings.TrimRight(strings.Join(cells, "|"), "|"))
+	}
+	return rows
+}
+
+// TestSplit has the figures of a summary by the answers to one field.
+func TestSplit(t *testing.T) {
+	e := newCosts(t)
+	for by, want := range map[string][]string{
+		"team": {
+			"Team|Submissions|Costs, sum|Costs, mean|Costs, answers|Stars, sum|Stars, mean|Stars|State|Tags",
+			"Alpha|2|0.3|0.15|2|5|2.5|2 1 3 1|Granted 1 no 1|x 1 y 1",
+			"b|1|1,200.5|1,200.5|1|||||x 1",
+			"No answer|1|7|7|1",
+		},
+		"tags": {
+			"Tags|Submissions|Team|Costs, sum|Costs, mean|Costs, answers|Stars, sum|Stars, mean|Stars|State",
+			"x|2|Alpha 1 b 1|1,200.6|600.3|2|3|3|3 1|Granted 1",
+			"y|1|Alpha 1|0.1|0.1|1|3|3|3 1|Granted 1",
+			"No answer|2|Alpha 1|7.2|3.6|2|2|2|2 1|no 1",
+		},
+	} {
+		page := e.get(t, "alice", feedbackResults+"?by="+by)
+		if got := page.split(); !slices.Equal(got, want) {
+			t.Errorf("by %s:\n%s", by, strings.Join(got, "\n"))
+		}
+		page.wantHTML(`<option value="`+by+`" selected>`, `filter%5B`+by+`%5D%5Bempty%5D=`)
+	}
+	page := e.get(t, "alice", feedbackResults)
+	page.want(200, "1 question without an answer Last", "2 answered, 2 did not · on average 2.5, sum 5", "Split by Nothing Team Stars State Tags")
+	if page.split() != nil {
+		t.Error("it is split by nothing")
+	}
+	e.expect(t, 422, "alice", feedbackResults+"?by=costs").want(422, "by must be the id of a field with options")
+	if to := e.expect(t, 303, "alice", feedbackResults+"?by=&q=a").header.Get("Location"); to != feedbackResults+"?q=a" {
+		t.Errorf("by nothing leads to %s", to)
+	}
+	// Filters hold, and stay.
+	e.get(t, "alice", feedbackResults+"?by=team&filter[costs][greater-than]=1").wantHTML(
+		`<input type="hidden" name="filter[costs][greater-than]" value="1">`, `<td class="number" data-name="Costs, sum">1,200.5</td>`)
+}
+
+// TestSplitIsBounded leaves out the columns for which there is no room.
+func TestSplitIsBounded(t *testing.T) {
+	by, f, s := "f0", &forms.Form{}, forms.Summary{Groups: make([]forms.Group, 50)}
+	for i := range 100 {
+		field := &forms.Field{ID: fmt.Sprint("f", i), Options: []string{"a", "b"}}
+		sum := forms.FieldSummary{Answered: 1, Options: []forms.OptionCount{{Value: "a", Count: 1}, {Value: "b", Count: 1}}}
+		f.Fields, s.Fields = append(f.Fields, field), append(s.Fields, sum)
+		for j := range s.Groups {
+			s.Groups[j].Fields = append(s.Groups[j].Fields, sum)
+		}
+	}
+	page := &resultsView{path: "/results", query: url.Values{}}
+	page.opts.By = &by
+	if v := newSplit(f, s, page); len(v.Columns) != 33 || v.Left != 66 {
+		t.Errorf("%d columns, %d left", len(v.Columns), v.Left)
+	}
+}
