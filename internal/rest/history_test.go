@@ -33,6 +33,7 @@ func TestDecisions(t *testing.T) {
 		bob PUT | RESULT | {"unknown":"5"} | 403 | LOCKED
 		bob PUT | RESULT | {"days":{}} | 403 | LOCKED
 		bob PUT | RESULT | [] | 403 | LOCKED
+		bob PUT | RESULT?validate=maybe | {} | 400 | validate
 		bob PUT | RESULT | no JSON | 400 | "valid":false
 		bob PUT | RESULT | {"days":"5" | 400 | "valid":false
 		bob POST | PATH | {"fields":{}} | 403 | LOCKED
@@ -50,10 +51,12 @@ func TestDecisions(t *testing.T) {
 		text := strings.NewReplacer("LOCKED", locked, "AT", "2025-11-15T00:01:00.123+0000").Replace(row[4])
 		e.expectText(t, row[3], ask(row[0], row[1], row[2]), text)
 	}
+	e.expect(t, 412, ask("alice DELETE", path+"/history").with(stale))
 	e.expect(t, 412, ask("bob DELETE", result(path)).with(stale))
 	e.expect(t, 412, ask("bob PUT", result(path), `{"days":"5"}`).with(stale))
 	e.expect(t, 200, ask("alice PUT", result(path), `{"state":"refused"}`))
 	e.expect(t, 403, ask("bob PUT", result(path), `{"days":"5"}`).with(stale)) // before 412
+	e.expect(t, 403, ask("bob PUT", result(path), "days=5").with(headerOf("Content-Type", "text/plain"))) // before 415
 	e.expect(t, 200, ask("alice PUT", result(path), `{"state":""}`))
 	e.expect(t, 204, ask("bob DELETE", result(path)))
 	e.expect(t, 404, ask("bob GET", path+"/history"))

@@ -135,6 +135,13 @@ func TestHistory(t *testing.T) {
 	history(mine, first, forms.Step{At: at(3), Username: "editor", Changes: []forms.ValueChange{state}})
 	form.Fields = append(form.Fields, note)
 
+	// Nor is a text of editors for others, if its field has become a choice.
+	form.Fields[2] = &forms.Field{ID: "note", ByEditors: true, Options: []string{"not for others", "other"}}
+	history(mine, first, forms.Step{At: at(3), Username: "editor", Changes: []forms.ValueChange{
+		state, {FieldID: "note", Before: "", After: "not for others"},
+	}}) // the last step has a text that is no option
+	form.Fields[2] = note
+
 	form.Anonymous = true
 	day := time.Date(start.Year(), start.Month(), start.Day(), 0, 0, 0, 0, time.UTC)
 	history(w.as(owner, "decided"),

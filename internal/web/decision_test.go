@@ -44,6 +44,7 @@ func TestLockedSubmission(t *testing.T) {
 	// What was typed is not lost.
 	again := bob.send(path+"/change", with(open, "days", "17"), chosenFile{"paper", "a.txt", "x"})
 	again.want(403, locked)
+	again.wantNoHTML("data-send") // it could only fail again
 	if got := again.values().Get("days"); got != "17" {
 		t.Errorf("the form has %q", got)
 	}

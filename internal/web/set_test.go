@@ -84,6 +84,46 @@ func TestSetWithOnePress(t *testing.T) {
 	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(409) // the page was made for carol
 }
 
+// TestSetOfAChangedSubmission: whoever decides about a submission that was changed meanwhile
+// sees what it holds now, and keeps what they have typed.
+func TestSetOfAChangedSubmission(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", requestForm))
+	e.submit(t, "alice", 1, "feedback", "name", "One pencil")
+	const path = "/page/1/form/feedback/submission/1"
+	b := e.signedIn(t, "carol")
+	action, values := b.get(path).pressed("Granted")
+	e.signedIn(t, "alice").fill(path+"/change", "name", "Ten laptops").want(200)
+	again := b.send(action, with(values, "note", "fine"))
+	again.want(409, "Nothing was saved. Look at it once more, and decide again.", "Ten laptops")
+	again.wantHTML(`<title>Error: `, `value="New" aria-pressed="true">`, `value="fine"`)
+	if got := e.stored(t, "feedback"); got["state"] != "New" || got["note"] != "" {
+		t.Errorf("stored: %v", got)
+	}
+	b.send(again.pressed("Granted")).want(200, "Saved")
+	if got := e.stored(t, "feedback"); got["state"] != "Granted" || got["note"] != "fine" || got["name"] != "Ten laptops" {
+		t.Errorf("stored after it was seen: %v", got)
+	}
+}
+
+// TestNextSavesWhatIsTyped has "Next" keep a text beside it.
+func TestNextSavesWhatIsTyped(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", requestForm))
+	for _, name := range []string{"Ann", "Ben"} {
+		e.submit(t, "alice", 1, "feedback", "name", name)
+	}
+	b := e.signedIn(t, "carol")
+	const path = "/page/1/form/feedback/submission/"
+	action, values := b.get(path + "2").pressed("Next")
+	next := b.send(action, with(values, "note", "typed"))
+	if next.want(200, "Ann"); next.path != path+"1" {
+		t.Errorf("the next one is %s", next.path)
+	}
+	b.get(path + "2").wantHTML(`value="typed"`)
+	b.send(action, with(values, "note", "typed", "_tag", "x")).want(200, "Ann") // nothing to save
+	action, values = b.get(path + "2").pressed("Next")
+	b.send(action, with(values, "note", "much too long")).want(422, "Note")
+}
+
 // TestSetInPlace has an editor write what can't be chosen, on the page of the submission.
 func TestSetInPlace(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
