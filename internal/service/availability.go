@@ -13,6 +13,7 @@ import (
 // Availability says whether a form takes new submissions at one time.
 type Availability struct {
 	Reason string // why it takes none, for the caller; "" while it does
+	State  string // the same for everybody, in a word or two
 	// Lead and At are the Reason in two parts if it ends with a point in time: pages
 	// show that in the zone of their reader. At is zero otherwise.
 	Lead string
@@ -20,6 +21,8 @@ type Availability struct {
 	// Closes is in the zone of the service, and zero if the form does not close. A
 	// form that closes on a day closes when the next day begins.
 	Closes time.Time
+	// Left is how many submissions an open form with a limit still takes.
+	Left int
 }
 
 // Availability returns the state of the form now.
@@ -28,11 +31,9 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	if v.Reason != "" || a.Form.Limit == 0 {
 		return v, nil
 	}
-	n := a.unfilled()
-	n.SubmitterKey = "" // others may submit, even if the caller has
-	err := a.service.opts.Store.Refusal(ctx, n)
-	if errors.Is(err, store.ErrLimit) {
-		v.Reason, err = a.fullReason(), nil
+	count, err := a.service.opts.Store.CountForm(ctx, a.Form.PageID, a.Form.ID)
+	if v.Left = max(a.Form.Limit-count, 0); v.Left == 0 && err == nil {
+		v.Reason, v.State = a.fullReason(), "Full"
 	}
 	return v, Explain(err)
 }
@@ -47,8 +48,10 @@ func (a *Access) window(now time.Time) (v Availability) {
 	case a.Rights.Blocked:
 		v.Reason = errBlocked.Detail
 	case f.IsEarly(now, zone):
+		v.State = "Not open yet"
 		v.refuse("this form is not open yet: it opens on", f.Opens, "", zone)
 	case f.IsOver(now, zone):
+		v.State = "Closed"
 		v.refuse("this form has closed: it took submissions until", f.Closes, "the end of ", zone)
 	}
 	return v

@@ -74,6 +74,10 @@ type Store interface {
 	// Errors: these, ErrUnavailable.
 	Refusal(ctx context.Context, n New) error
 
+	// CountForm returns how many submissions a form has, counted up to MaxLimit.
+	// Errors: ErrUnavailable.
+	CountForm(ctx context.Context, pageID int64, formID string) (int, error)
+
 	// Latest returns a user's latest submissions to all forms: the MaxLatest with
 	// the highest ids, the highest first. There are none of a user named "". They
 	// come without Entries, Files, Changed and Changer.

@@ -186,7 +186,7 @@ func TestAuthorProblems(t *testing.T) {
 func TestAuthorPreview(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	a := b.get("/author?template=survey")
-	a.want(200, "This form is anonymous.", "For how many years")
+	a.want(200, "This form is anonymous: no name is kept", "For how many years")
 	previews := a.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-conditions") })
 	if len(previews) != 1 || hasAttribute(previews[0], "data-form") || hasAttribute(previews[0], "action") {
 		t.Fatalf("%d previews, or one that can be sent", len(previews))

@@ -21,6 +21,7 @@ type Notes struct {
 	Closed    string // why the form takes no submissions, as far as ClosedAt does not say it; "" while it does
 	ClosedAt  time.Time
 	Until     time.Time // when it closes, in the zone of its day; zero if it does not
+	Left      int       // places that are left while it is open; 0 without a limit
 }
 
 // maxReaders is how many readers of a form are named.
@@ -47,7 +48,7 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 	case available.Reason != "":
 		n.Closed = upperFirst(available.Reason)
 	default:
-		n.Until = available.Closes
+		n.Until, n.Left = available.Closes, available.Left
 	}
 	if n.Form.Anonymous && n.Form.OneSubmission {
 		n.Submitted, err = access.Submitted(c.Context())

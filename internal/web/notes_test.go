@@ -8,15 +8,15 @@ import (
 // Under its heading, a form says who reads the answers, and promises no more than that.
 func TestAudience(t *testing.T) {
 	const named, secret = "form: f\nfields:\n  - {id: a, type: textfield}\n", "form: f\nanonymous: true\nfields:\n  - {id: a, type: textfield}\n"
-	const seen = "This form is anonymous. No name is kept. Whoever reads the results sees the answers and when they were sent."
+	const seen = "This form is anonymous: no name is kept Whoever reads the results sees the answers and when they were sent You can't change them later "
 	for _, tt := range []struct{ front, form, want string }{
-		{"", named, "Sent with your name. Read by everybody who may view this page."},
-		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name. Read by everybody who may view this page."},
-		{"edit: [carol, \"@hr\"]\n", named, "Sent with your name. Read by: @hr, carol."},
-		{"edit: [a, b, c, d, e, f, \"@hr\"]\n", named, "Sent with your name. Read by: @hr, a, b, c, d and 2 more."},
-		{"edit: []\n", named, "Sent with your name. This page names nobody who reads it."},
-		{"edit: [carol]\n", secret, seen + " You can't change them later. Read by: carol."},
-		{"", secret, seen + " You can't change them later. Read by everybody who may view this page."},
+		{"", named, "Sent with your name Read by everybody who may view this page"},
+		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name Read by everybody who may view this page"},
+		{"edit: [carol, \"@hr\"]\n", named, "Sent with your name Read by: @hr, carol"},
+		{"edit: [a, b, c, d, e, f, \"@hr\"]\n", named, "Sent with your name Read by: @hr, a, b, c, d and 2 more"},
+		{"edit: []\n", named, "Sent with your name This page names nobody who reads it"},
+		{"edit: [carol]\n", secret, seen + "Read by: carol"},
+		{"", secret, seen + "Read by everybody who may view this page"},
 	} {
 		e := newEnv(t, page1(tt.front, tt.form))
 		for _, path := range []string{"/page/1", "/page/1/form/f"} {
@@ -49,8 +49,8 @@ func TestFormsOpenAndClose(t *testing.T) {
 	closed("This form is not open yet: it opens on 2025-11-16 (UTC).")
 	at(24)
 	open := b.get(form)
-	open.want(200, "Open until the end of 2025-11-17 (UTC).", "The question")
-	b.get("/page/1").want(200, "Open until the end of 2025-11-17 (UTC).", "The question")
+	open.want(200, "Open until the end of 2025-11-17 (UTC)", "The question")
+	b.get("/page/1").want(200, "Open until the end of 2025-11-17 (UTC)", "The question")
 	own := strings.TrimSuffix(b.send(form, with(open.values(), "a", "early")).path, "?sent")
 	change := b.get(own + "/change").values()
 
@@ -73,6 +73,18 @@ func TestFormsOpenAndClose(t *testing.T) {
 	carol := e.signedIn(t, "carol")
 	carol.get(form).wantNoHTML("The question")
 	carol.fill(own+"/change", "a", "mended").want(200, "mended")
+}
+
+// The line about a form also tells whether it takes one submission each, and how many
+// places are left.
+func TestPlacesLeft(t *testing.T) {
+	e, b := newAlice(t, page1("edit: [carol]\n", "form: f\nlimit: 2\noneSubmission: true\nfields: [{id: a, type: textfield}]\n"))
+	b.get("/page/1/form/f").want(200, "Read by: carol One submission each 2 of 2 places left")
+	e.submit(t, "bob", 1, "f")
+	b.get("/page/1").want(200, "One submission each 1 of 2 places left")
+	e.submit(t, "carol", 1, "f")
+	b.get("/page/1/form/f").want(200, "This form is full: it takes 2 submissions")
+	b.get("/page/1/form/f").wantNoHTML("places left")
 }
 
 // Editors of a page see what is wrong with it, also while an earlier definition is in

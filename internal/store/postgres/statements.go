@@ -31,6 +31,9 @@ const (
 			(SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT $5) AS n) THEN 2
 		ELSE 0 END`
 
+	// sqlCountForm counts up to store.MaxLimit.
+	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT 10000) AS n`
+
 	// sqlLockForm waits until no other transaction has the lock of the form. Two forms
 	// may share a lock.
 	sqlLockForm = `SELECT pg_advisory_xact_lock(hashtextextended($2, $1))`

@@ -70,15 +70,23 @@ func (c *connection) refusal(form int64, n *store.New, counts formCounts) error 
 		return nil
 	}
 	if _, known := counts[form]; !known {
-		low, high := rowIDRange(form, store.Query{})
-		if err := c.queryRow(sqlCount, func(row *sqlite3.Stmt) { counts[form] = row.ColumnInt(0) }, low, high); err != nil {
+		count, err := c.count(form)
+		if err != nil {
 			return err
 		}
+		counts[form] = count
 	}
 	if counts[form] >= n.Limit {
 		return store.ErrLimit
 	}
 	return nil
+}
+
+// count returns how many submissions a form has, up to store.MaxLimit.
+func (c *connection) count(form int64) (n int, err error) {
+	low, high := rowIDRange(form, store.Query{})
+	err = c.queryRow(sqlCount, func(row *sqlite3.Stmt) { n = row.ColumnInt(0) }, low, high)
+	return n, err
 }
 
 // formCounts is how many submissions forms with a limit have, counted up to

@@ -62,6 +62,21 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 	})
 }
 
+// CountForm implements store.Store.
+func (s *Store) CountForm(ctx context.Context, pageID int64, formID string) (n int, err error) {
+	err = s.pool.with(ctx, func(conn *connection) error {
+		form, err := s.form(conn, formName{pageID, formID})
+		if errors.Is(err, errNoForm) {
+			return nil
+		}
+		if err == nil {
+			n, err = conn.count(form)
+		}
+		return err
+	})
+	return n, err
+}
+
 // insert stores a submission that was not refused.
 func (t *tx) insert(form int64, n *store.New) (forms.Submission, error) {
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {

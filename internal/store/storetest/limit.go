@@ -32,12 +32,25 @@ func (b *bench) full(t *testing.T, what string, n store.New) {
 	b.refuses(t, what, n, store.ErrLimit)
 }
 
+// countsForm checks how many submissions the form has.
+func (b *bench) countsForm(t *testing.T, n store.New, want int) {
+	t.Helper()
+	got, err := b.CountForm(ctx, n.PageID, n.FormID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Same(t, "count", got, want)
+}
+
 func testLimit(t *testing.T, b *bench) {
 	n := withLimit(sample("form", "amy", "x"), 2)
+	b.countsForm(t, n, 0)
 	first := b.create(t, n)
 	b.create(t, n)
 	b.full(t, "third", n)
+	b.countsForm(t, n, 2)
 	b.delete(t, first.key())
+	b.countsForm(t, n, 1)
 	b.create(t, n)
 	b.reopen(t)
 	b.full(t, "after a restart", n)
@@ -51,6 +64,7 @@ func testLimitApart(t *testing.T, b *bench) {
 	for _, elsewhere := range otherForms(n) {
 		b.create(t, elsewhere)
 		b.full(t, "second there", elsewhere)
+		b.countsForm(t, elsewhere, 1)
 	}
 }
 
