@@ -203,7 +203,7 @@ func editorAnswers(t *testing.T, s *site) {
 	p.follow("Results")
 	p.wantPath(request + "/results?sort=first#submissions")
 	q := s.as(t, ann, request+"/results")
-	q.want("State Granted", "2026-03-02")
+	q.want("2026-03-02 · Holiday", "Granted")
 	if s.options.NoScript {
 		p.want("Sent (UTC)")
 		return

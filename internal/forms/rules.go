@@ -17,6 +17,20 @@ const MsgByEditors = "is set by editors of this page only"
 
 const msgRequiredOfEditors = "is required, and only editors of this page can set it"
 
+// Undecided returns the rule that holds for submissions that wait for the editors: their first
+// status is empty, or as it was at the beginning. ok is false if editors set no status.
+func (f *Form) Undecided() (rule Rule, ok bool) {
+	for _, field := range f.Fields {
+		if field.Type == Status && field.ByEditors {
+			if field.Default == "" {
+				return Rule{FieldID: field.ID, Operator: Empty}, true
+			}
+			return Rule{FieldID: field.ID, Operator: InList, Value: field.Default + Separator}, true
+		}
+	}
+	return Rule{}, false
+}
+
 // Defaults are the values that a submission begins with, by rank. Its day is that of
 // now, in now's zone.
 func (f *Form) Defaults(now time.Time) []string {

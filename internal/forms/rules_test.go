@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,4 +147,31 @@ func TestRequiredEditorsField(t *testing.T) {
 	sent{name: "editors", writer: anEditor, faults: "state: is required"}.run(t, form)
 	form.Fields[0].Default = "new"
 	sent{name: "with a default", want: "state=new"}.run(t, form)
+}
+
+// Submissions wait while the first status that editors set is empty, or as it began.
+func TestUndecided(t *testing.T) {
+	own := &Field{ID: "own", Type: Status}
+	note := &Field{ID: "note", Type: Textfield, ByEditors: true}
+	state := &Field{ID: "state", Type: Status, ByEditors: true}
+	begun := &Field{ID: "begun", Type: Status, ByEditors: true, Default: "new"}
+	for _, tt := range []struct {
+		fields  []*Field
+		waiting []string // values of the field that the rule is about
+	}{
+		{[]*Field{own, note}, nil},
+		{[]*Field{own, state, begun}, []string{""}},
+		{[]*Field{note, begun, state}, []string{"", "new"}},
+	} {
+		rule, ok := (&Form{Fields: tt.fields}).Undecided()
+		var waiting []string
+		for _, value := range []string{"", "new", "done", "new;"} {
+			if ok && rule.Holds(tt.fields[1], value) {
+				waiting = append(waiting, value)
+			}
+		}
+		if !slices.Equal(waiting, tt.waiting) || ok && rule.FieldID != tt.fields[1].ID {
+			t.Errorf("%+v, %t: these wait: %q, want %q", rule, ok, waiting, tt.waiting)
+		}
+	}
 }

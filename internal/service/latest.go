@@ -10,11 +10,10 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// OwnSubmission is a submission of the caller, and where it belongs.
+// OwnSubmission is a submission of the caller, and the form that it belongs to.
 type OwnSubmission struct {
-	forms.Submission // without Entries and Files
-	PageTitle        string
-	Form             *forms.Form
+	forms.Submission
+	*Access
 }
 
 // Latest returns the caller's latest submissions to the forms of the listed
@@ -26,21 +25,45 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 	if err != nil {
 		return nil, Explain(err)
 	}
-	byID := make(map[int64]*pages.Page, len(list))
+	byID := make(map[int64]pages.View, len(list))
 	for _, page := range list {
-		byID[page.ID] = page.Page
+		byID[page.ID] = page
 	}
 	var own []OwnSubmission
 	for _, sub := range found {
-		page := byID[sub.PageID]
-		if page == nil || len(own) == limit {
+		page, ok := byID[sub.PageID]
+		if !ok || len(own) == limit {
 			continue
 		}
-		if form := page.Form(sub.FormID); form != nil && !form.Anonymous {
-			own = append(own, OwnSubmission{Submission: sub, PageTitle: page.Title, Form: form})
+		form := page.Form(sub.FormID)
+		if form == nil || form.Anonymous {
+			continue
+		}
+		access := s.access(page, form, who)
+		switch sub, err := s.opts.Store.Get(ctx, access.key(sub.ID)); {
+		case err == nil:
+			own = append(own, OwnSubmission{sub, access})
+		case !errors.Is(err, store.ErrNotFound): // else it was deleted meanwhile
+			return nil, Explain(err)
 		}
 	}
 	return own, nil
+}
+
+// MaxWaiting is how many submissions Waiting looks at.
+const MaxWaiting = 200
+
+// Waiting returns how many of the newest submissions a rule holds for.
+func (a *Access) Waiting(ctx context.Context, rule forms.Rule) (waiting int, err error) {
+	match := a.Form.NewMatcher(forms.Filter{Rules: []forms.Rule{rule}}, a.service.opts.Zone)
+	err = a.List(ctx, ListOptions{Descending: true, Limit: MaxWaiting}, func(sub forms.Submission) error {
+		waits, err := match.Match(sub)
+		if waits {
+			waiting++
+		}
+		return err
+	})
+	return waiting, err
 }
 
 // Mine returns the id of the caller's latest submission of the form. None is

@@ -33,29 +33,30 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 // MaxSearch is the length of the longest text to search for, in bytes.
 const MaxSearch = 200
 
-// Search returns the pages that have every word of the text in their title, or in the
-// id or the title of a form, upper and lower case alike.
-func (l PageList) Search(text string) (PageList, error) {
+// Search opens the forms of the listed pages that have every word of the text in their title or
+// id, or in the title of their page, upper and lower case alike. The list is what Pages has
+// returned for the same caller.
+func (s *Service) Search(who auth.Identity, list PageList, text string) (found []*Access, err error) {
 	if len(text) > MaxSearch {
 		return nil, forms.InvalidRequest(fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch))
 	}
 	words := strings.Fields(forms.Fold(text))
-	if len(words) == 0 {
-		return l, nil
+	for _, page := range list {
+		for _, f := range page.Forms {
+			if hasAll(page.Title+"\n"+f.ID+"\n"+f.Title, words) { // no word has a line end
+				found = append(found, s.access(page, f, who))
+			}
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(l), func(page pages.View) bool { return !hasAll(page.Page, words) }), nil
+	return found, nil
 }
 
-// hasAll reports whether each of the folded words occurs in the page's title, or in
-// the id or the title of one of its forms.
-func hasAll(p *pages.Page, words []string) bool {
-	var text strings.Builder
-	text.WriteString(p.Title)
-	for _, f := range p.Forms {
-		text.WriteByte('\n') // no word has it, so none matches across the ends of two texts
-		text.WriteString(f.ID + "\n" + f.Title)
+// hasAll reports whether each of the folded words occurs in a text.
+func hasAll(text string, words []string) bool {
+	if len(words) == 0 {
+		return true
 	}
-	folded := forms.Fold(text.String())
+	folded := forms.Fold(text)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(folded, word) })
 }
 

@@ -60,49 +60,53 @@ func TestPagesThatTheCallerMayView(t *testing.T) {
 	}
 }
 
-func TestSearchPages(t *testing.T) {
+func TestSearchForms(t *testing.T) {
 	source := &pagestest.Memory{}
 	for _, p := range []pages.Page{
 		{ID: 1, Title: "Annual Survey", Forms: []*forms.Form{{ID: "feedback"}, {ID: "Contact-2"}}},
 		{ID: 2, Title: "ΣΊΣΥΦΟΣ and Öl", Forms: []*forms.Form{{ID: "f"}}},
-		{ID: 3, Title: "Weekly survey", Forms: []*forms.Form{{ID: "feed"}, {ID: "back"}}},
+		{ID: 3, Title: "Weekly survey", Forms: []*forms.Form{{ID: "feed"}, {ID: "back", Title: "Lunch"}}},
 	} {
 		source.Put(&p, pagestest.Everything)
 	}
-	list, err := New(Options{Pages: source}).Pages(t.Context(), owner)
+	s := New(Options{Pages: source})
+	list, err := s.Pages(t.Context(), owner)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string][]int64{
-		"":                {1, 3, 2},
-		" \t\n":           {1, 3, 2},
-		"SURVEY":          {1, 3},
-		"survey annual":   {1},
-		"vey WEEK":        {3},
-		"survey contact":  {1},
-		"contact-2":       {1},
-		"feedback":        {1},
+	all := []string{"1 feedback", "1 Contact-2", "3 feed", "3 back", "2 f"}
+	for text, want := range map[string][]string{
+		"":                all,
+		" \t\n":           all,
+		"SURVEY":          all[:4],
+		"survey annual":   all[:2],
+		"vey WEEK":        all[2:4],
+		"survey contact":  all[1:2],
+		"contact-2":       all[1:2],
+		"feedback":        all[:1],
+		"feed back":       all[:1],
+		"lunch":           all[3:4],
 		"surveyfeed":      nil,
 		"survey nothing":  nil,
-		"σίσυφοσ":         {2},
-		"öl\u00a0ΣΊΣΥΦΟς": {2},
+		"σίσυφοσ":         all[4:],
+		"öl\u00a0ΣΊΣΥΦΟς": all[4:],
 		"\xff":            nil,
 		"%":               nil,
-		longest("survey"): {1, 3},
+		longest("survey"): all[:4],
 	} {
-		found, err := list.Search(text)
+		found, err := s.Search(owner, list, text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var ids []int64
-		for _, p := range found {
-			ids = append(ids, p.ID)
+		var ids []string
+		for _, access := range found {
+			ids = append(ids, fmt.Sprint(access.page.ID, " ", access.Form.ID))
 		}
 		if diff := cmp.Diff(want, ids); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
-	_, err = list.Search(longest("survey") + " ")
+	_, err = s.Search(owner, list, longest("survey")+" ")
 	(&world{t: t}).wants("a longer text", err, `invalid map[] ["the text to search for is longer than 200 bytes"]`)
 }
 

@@ -187,7 +187,11 @@ func (k filterKind) describe(operator, value string) (words, shown string) {
 		if !strings.Contains(value, forms.Separator) {
 			words = operatorWords[forms.Equals]
 		}
-		return words, strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, ", ")
+		shown = strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, ", ")
+		if strings.HasSuffix(value, forms.Separator) { // as in links of the home page
+			shown += "no answer"
+		}
+		return words, shown
 	case operator != string(forms.Between):
 		return words, k.field.LabelOf(value)
 	case from == "":

@@ -2,25 +2,39 @@ package web
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
 )
 
-// homePage lists the pages with forms that somebody may view.
+// homePage lists the forms that somebody may fill in.
 type homePage struct {
 	Layout
 	Query  string
-	Pages  service.PageList
-	Found  int // pages, of which Pages may be the first only
-	Latest []service.OwnSubmission
+	Forms  []formRow
+	Found  int // forms, of which Forms may be the first only
+	Latest []latestRow
 }
 
-// What the home page shows at most. More pages are found by searching.
+// formRow is a form. Its title leads to it.
+type formRow struct {
+	*service.Access
+	Available service.Availability
+	Waiting   string // how many submissions wait for the caller, an editor; "" for none
+	Review    string // path of these
+}
+
+// latestRow is a submission of the caller.
+type latestRow struct {
+	ownRow
+	*service.Access
+}
+
+// What the home page shows at most. More forms are found by searching.
 const (
-	maxHomePages  = 100
-	maxHomeForms  = 20 // of each page
+	maxHomeForms  = 50 // for each of them, submissions may be read
 	maxHomeLatest = 5
 )
 
@@ -34,30 +48,50 @@ func (c *call) home() error {
 		return err
 	}
 	page := &homePage{Layout: c.layout("Forms"), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
-	if page.Latest, err = c.Backend.Service.Latest(c.Context(), c.Who, all, maxHomeLatest); err != nil {
-		return err
-	}
-	found, err := all.Search(page.Query)
+	found, err := c.Backend.Service.Search(c.Who, all, page.Query)
 	if err != nil {
 		return err
 	}
-	page.Found, page.Pages = len(found), found[:min(len(found), maxHomePages)]
+	page.Found = len(found)
+	for _, access := range found[:min(len(found), maxHomeForms)] {
+		row, err := c.formRow(access)
+		if err != nil {
+			return err
+		}
+		page.Forms = append(page.Forms, row)
+	}
+	latest, err := c.Backend.Service.Latest(c.Context(), c.Who, all, maxHomeLatest)
+	if err != nil {
+		return err
+	}
+	for _, sub := range latest {
+		row, err := c.ownRow(sub.Access, sub.Submission, "")
+		if err != nil {
+			return err
+		}
+		page.Latest = append(page.Latest, latestRow{row, sub.Access})
+	}
 	return c.render(http.StatusOK, "home", page)
 }
 
-// First are the forms of a page that are shown.
-func (p *homePage) First(all []*forms.Form) []*forms.Form { return all[:min(len(all), maxHomeForms)] }
-
-// More is how many forms only the page itself shows.
-func (p *homePage) More(all []*forms.Form) int { return max(len(all)-maxHomeForms, 0) }
-
-// State is "" while a form is open.
-func (p *homePage) State(f *forms.Form) string {
-	switch now, zone := p.Call.Backend.Service.Now(), p.Call.Backend.Service.Zone(); {
-	case f.IsEarly(now, zone):
-		return "Not open yet"
-	case f.IsOver(now, zone):
-		return "Closed"
+// formRow reads what the row of a form says.
+func (c *call) formRow(access *service.Access) (row formRow, err error) {
+	row.Access = access
+	if row.Available, err = access.Availability(c.Context()); err != nil {
+		return row, err
 	}
-	return ""
+	rule, ok := access.Form.Undecided()
+	if !ok || !access.Rights.Edit {
+		return row, nil
+	}
+	waiting, err := access.Waiting(c.Context(), rule)
+	if waiting > 0 {
+		row.Waiting = strconv.Itoa(waiting)
+		name := "filter[" + rule.FieldID + "][" + string(rule.Operator) + "]"
+		row.Review = c.resultsPath(access.Form, true) + "?" + url.Values{"view": {"table"}, name: {rule.Value}}.Encode()
+	}
+	if waiting == service.MaxWaiting { // there may be more
+		row.Waiting += "+"
+	}
+	return row, err
 }

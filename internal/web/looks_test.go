@@ -6,24 +6,24 @@ import (
 	"testing"
 )
 
-// Home leads to results by the name that they have for the caller, and not to
+// Forms lead to results by the name that they have for the caller, and not to
 // those of which the caller can see none.
-func TestHomeResults(t *testing.T) {
+func TestFormsLeadToResults(t *testing.T) {
 	e := newEnv(t, wiki)
-	for user, want := range map[string][3]string{
-		"alice": {"Results of “Survey”", "My submissions of “Once”", ""},
-		"carol": {"Results of “Survey”", "Results of “Once”", "Results of “Ballot”"},
-	} {
-		page := e.get(t, user, "/")
-		page.want(200, want[:]...)
-		if text := page.text(); want[2] == "" && strings.Contains(text, "of “Ballot”") {
-			t.Errorf("%s can see no results of the ballot:\n%s", user, text)
+	for user, want := range map[string][3]string{"alice": {"Results", "My submissions", ""}, "carol": {"Results", "Results", "Results"}} {
+		for i, path := range []string{survey, "/page/2/form/once", "/page/3/form/ballot"} {
+			page := e.get(t, user, path)
+			for _, name := range []string{"Results", "My submissions"} {
+				if has := page.link(name) == path+"/results"; has != (name == want[i]) {
+					t.Errorf("%s at %s: a link %q: %t", user, path, name, has)
+				}
+			}
 		}
 	}
 }
 
-// What somebody has sent comes first: below many pages they would not find it.
-func TestHomeShowsMineFirst(t *testing.T) {
+// The forms come first, then what somebody has sent, with its state.
+func TestHomeShowsMine(t *testing.T) {
 	files := map[string]string{}
 	for i := range 11 {
 		files[fmt.Sprintf("%d.md", i+1)] = page1("", "form: f\nfields:\n  - {id: a, type: textfield, label: A}\n")["1.md"]
@@ -36,7 +36,7 @@ func TestHomeShowsMineFirst(t *testing.T) {
 	}
 	page := e.get(t, "alice", "/")
 	before, after, found := strings.Cut(page.body, heading)
-	if !found || strings.Contains(before, `href="/page/`) || !strings.Contains(after, `href="/page/11"`) || strings.Count(after, "/submission/") != maxHomeLatest {
+	if !found || !strings.Contains(before, `href="/page/11/form/f"`) || strings.Count(before, `href="/page/`) != 11 || strings.Count(after, "/submission/") != maxHomeLatest {
 		t.Errorf("home is\n%s", page.body)
 	}
 }

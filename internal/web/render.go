@@ -27,10 +27,7 @@ func parseTemplates(base string, static *staticFiles) *template.Template {
 	alone := frame{base: base}
 	funcs := template.FuncMap{
 		"path":         alone.path, // of a page that is never within a frame
-		"pagePath":     alone.pagePath,
 		"formPath":     alone.formPath,
-		"resultsPath":  alone.resultsPath,
-		"sentPath":     alone.submissionPath,
 		"static":       func(name string) (string, error) { p, err := static.path(name); return base + p, err },
 		"date":         func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
 		"day":          func(t time.Time) string { return t.Format(time.DateOnly) },

@@ -30,6 +30,7 @@ type resultsPage struct {
 	Summary *summaryView // nil if there is no submission
 	Table   *resultTable // nil if there is no submission, or the summary is shown
 	Columns columnForm
+	Mine    []ownRow // instead of the rows of Table, for those who see their own
 	Exports []exportLink
 	ByID    bool // exports are by id, unlike the table
 	Total   int64
@@ -113,7 +114,16 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 	}
 	opts.Check = func() error { return c.MayStillList(access) }
 	table := newResultTable(access.Form, c.formPath(access.Form), v, c.HoldAnswer)
-	err := access.List(c.Context(), opts, table.add)
+	err := access.List(c.Context(), opts, func(sub forms.Submission) error {
+		if !access.Rights.SeeAll {
+			row, err := c.ownRow(access, sub, table.query)
+			if err != nil {
+				return err
+			}
+			page.Mine = append(page.Mine, row)
+		}
+		return table.add(sub)
+	})
 	if err != nil && !errors.Is(err, errTableFull) {
 		return err
 	}

@@ -90,10 +90,10 @@ func pathOf(page *answer, id string) string { return rowPaths(page)[slices.Index
 
 // mine are path and text of the submissions in the list of somebody's own.
 func (a *answer) mine() (items [][2]string) {
-	for _, list := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "cards mine" }) {
+	for _, list := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "cards rows" }) {
 		for li := range list.ChildNodes() {
 			if li.Data == "li" {
-				items = append(items, [2]string{attribute(li.FirstChild, "href"), textOf(li)})
+				items = append(items, [2]string{attribute(li.FirstChild.FirstChild, "href"), textOf(li)})
 			}
 		}
 	}
@@ -261,11 +261,11 @@ func TestResultsRights(t *testing.T) {
 	}
 }
 
-// TestMySubmissions is a plain list with state and time, and exports.
+// TestMySubmissions is a plain list with answers, state and day, and exports.
 func TestMySubmissions(t *testing.T) {
 	e := newFeedback(t, "edit: [carol]\n")
 	page := e.get(t, "alice", feedbackResults+"?limit=1")
-	want := [][2]string{{"/page/1/form/feedback/submission/3?limit=1", "Sent on 15 Nov 2025, 12:03 UTC State Open Ann Two"}}
+	want := [][2]string{{"/page/1/form/feedback/submission/3?limit=1", "Ann Two · -3.5 State: Open 2025-11-15 Change Ann Two · -3.5"}}
 	if diff := cmp.Diff(want, page.mine()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -274,7 +274,7 @@ func TestMySubmissions(t *testing.T) {
 		t.Errorf("%d links to exports", len(links))
 	}
 	last := e.get(t, "alice", page.link("Next"))
-	if got := last.mine(); len(got) != 1 || !strings.Contains(got[0][1], "State New Ann") || rangeOf(last) != "2–2 of 2" || last.link("Previous") == "" {
+	if got := last.mine(); len(got) != 1 || !strings.Contains(got[0][1], "Ann · 9 · Food, Room State: New") || rangeOf(last) != "2–2 of 2" || last.link("Previous") == "" {
 		t.Errorf("the second page: %v, %s", got, rangeOf(last))
 	}
 }

@@ -204,27 +204,6 @@ func (r *tableRow) Cells() []tableCell {
 	return cells
 }
 
-// States are the answers to status fields, for those who see their own submissions.
-func (r *tableRow) States() (states []answerView) {
-	for _, cell := range r.answers {
-		if cell.Status {
-			label := clipLabel(r.table.form.Fields[cell.column].Label)
-			states = append(states, answerView{Label: label, Value: cell.Text.Text, Color: cell.Color})
-		}
-	}
-	return states
-}
-
-// Excerpt is the first other answer, by which people know their submissions.
-func (r *tableRow) Excerpt() string {
-	for _, cell := range r.answers {
-		if !cell.Status {
-			return clipLabel(strings.ReplaceAll(cell.Text.Text, forms.Separator, ", "))
-		}
-	}
-	return ""
-}
-
 // newCell cuts the text to the size that cells of the table have.
 func newCell(field *forms.Field, text string, t *resultTable) tableCell {
 	several := field.MultiValue() || field.Type == forms.File // names of files; the submission has the links

@@ -48,8 +48,8 @@ func TestTitles(t *testing.T) {
 		t.Errorf("title %q, body %s", sent.title(), sent.body)
 	}
 	home := b.get("/")
-	home.want(200, "Fill in “leave”", "Fill in “Swap a <shift>”", "Fill in “Lunch”", "My submission: Holidays: Swap a <shift>")
-	if text := b.get("/?q=shift").text(); !strings.Contains(text, "Holidays") || strings.Contains(text, "Lunch") {
+	home.want(200, "leave Holidays", "Swap a <shift> Holidays", "My submission: Swap a <shift> x 2025-11-15")
+	if text := b.get("/?q=shift").text(); !strings.Contains(text, "Swap a <shift> Holidays") || strings.Contains(text, "leave") || strings.Contains(text, "Lunch") {
 		t.Errorf("a search by the title of a form finds %s", text)
 	}
 }
@@ -73,7 +73,7 @@ func TestOutlineOfAPage(t *testing.T) {
 	}
 }
 
-// The home page offers no form that the clock keeps closed.
+// The home page tells which forms the clock keeps closed.
 func TestHomeOfClosedForms(t *testing.T) {
 	form := func(id, key string) string {
 		return "```form\nform: " + id + "\n" + key + "fields: [{id: a, type: textfield}]\n```\n\n"
@@ -86,14 +86,14 @@ func TestHomeOfClosedForms(t *testing.T) {
 		at   time.Time
 		want []string
 	}{
-		{began, []string{"Not open yet: “early”", "Closed: “late”", "Fill in “open”"}},
-		{began.AddDate(0, 0, 1), []string{"Fill in “early”", "Closed: “late”", "Closed: “open”"}},
+		{began, []string{"early Many Not open yet", "late Many Closed", "open Many Closes on 2025-11-15"}},
+		{began.AddDate(0, 0, 1), []string{"early Many late", "late Many Closed", "open Many Closed"}},
 	} {
 		e.Clock.Set(day.at)
 		home := e.signedIn(t, "alice").get("/")
 		home.want(200, day.want...)
-		if got := home.link("Closed: “late”"); got != "" {
-			t.Errorf("a closed form has a link: %s", got)
+		if got := home.link("late"); got != "/page/1/form/late" { // where it says since when
+			t.Errorf("a closed form leads to %s", got)
 		}
 	}
 }

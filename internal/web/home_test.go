@@ -1,0 +1,52 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rows are the texts of the rows of a page.
+func (a *answer) rows() (texts []string) {
+	for _, row := range a.mine() {
+		texts = append(texts, row[1])
+	}
+	return texts
+}
+
+// Editors see how many submissions wait for them, with a link to these. All see what
+// became of their own.
+func TestHomeTellsWhatWaits(t *testing.T) {
+	const fields = "fields:\n  - {id: a, type: textfield}\n  - {id: state, type: status, label: State, by: editors, "
+	e := newEnv(t, map[string]string{
+		"1.md": "---\ntitle: Leave\nedit: [carol]\n---\n```form\nform: f\nlimit: 900\ntitle: Leave\n" + fields +
+			"options: [New, {value: ok, label: Granted}], default: New}\n```\n",
+		"2.md": "---\ntitle: Travel\nedit: [carol]\n---\n```form\nform: f\ntitle: Trip\nlimit: 1\n" + fields + "options: [ok]}\n```\n",
+	})
+	e.submit(t, "alice", 1, "f", "a", "first")
+	e.submit(t, "alice", 1, "f", "a", "second")
+	e.submit(t, "bob", 2, "f", "a", "x")
+	wants := func(user string, want ...string) *answer {
+		t.Helper()
+		home := e.get(t, user, "/")
+		if diff := cmp.Diff(want, home.rows()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", user, diff)
+		}
+		return home
+	}
+	wants("carol", "Leave 898 of 900 places left 2 waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
+	carol := e.signedIn(t, "carol")
+	carol.fill("/page/1/form/f/submission/1/change", "state", "ok")
+	home := wants("carol", "Leave 898 of 900 places left 1 waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
+	list := carol.get(home.link("1 waiting in “Leave”"))
+	list.want(200, "State is one of New, no answer")
+	list.wantHTML("/submission/2?")
+	list.wantNoHTML("/submission/1?")
+	carol.get(home.link("1 waiting in “Trip”")).wantHTML("/submission/3?")
+	wants("alice", "Leave 898 of 900 places left", "Trip Travel Full",
+		"My submission: Leave second State: New 2025-11-15", "My submission: Leave first State: Granted 2025-11-15")
+	for range 200 {
+		e.submit(t, "bob", 1, "f")
+	}
+	wants("carol", "Leave 698 of 900 places left 200+ waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
+}

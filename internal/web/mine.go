@@ -1,0 +1,70 @@
+package web
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// ownRow is a submission in the list of the caller's own.
+type ownRow struct {
+	Path     string
+	Answers  []string // by which people know it
+	State    answerView
+	Day      time.Time
+	Change   string // path; "" if the caller may not
+	Withdraw string // the same
+}
+
+// ownRow is the row of a submission whose address has a query, which leads back to the list.
+func (c *call) ownRow(access *service.Access, sub forms.Submission, query string) (ownRow, error) {
+	values, err := sub.Values()
+	read := func() (map[string]string, error) { return values, err }
+	path := c.submissionPath(access.Form, sub.ID)
+	row := ownRow{
+		Path: path + query, Answers: shortAnswers(access.Form, values), State: stateOf(access.Form, values),
+		Day: sub.Created.In(c.Backend.Service.Zone()),
+	}
+	if access.MayChange(sub, read) == nil && access.MayUpdate() == nil {
+		row.Change = path + "/change" + query
+	}
+	if access.MayDelete(sub, read) == nil {
+		row.Withdraw = path + "/delete" + query
+	}
+	return row, err
+}
+
+// What tells a submission from others.
+const (
+	maxShortAnswers = 3
+	maxShortAnswer  = 40 // characters
+)
+
+// shortAnswers are the first answers of one line, without files and without those of editors.
+func shortAnswers(f *forms.Form, values map[string]string) (short []string) {
+	for _, field := range f.Fields {
+		text := field.LabelOf(values[field.ID])
+		if field.MultiValue() {
+			text = strings.ReplaceAll(text, forms.Separator, ", ")
+		}
+		fits := text != "" && utf8.RuneCountInString(text) <= maxShortAnswer && !strings.Contains(text, "\n")
+		theirs := !field.ByEditors && field.Type != forms.Status && field.Type != forms.File
+		if fits && theirs && len(short) < maxShortAnswers {
+			short = append(short, text)
+		}
+	}
+	return short
+}
+
+// stateOf is the answer to the first status field. Its value is "" if there is none.
+func stateOf(f *forms.Form, values map[string]string) answerView {
+	for _, field := range f.Fields {
+		if field.Type == forms.Status {
+			return newAnswer(field, values[field.ID], nil)
+		}
+	}
+	return answerView{}
+}

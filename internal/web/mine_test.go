@@ -1,0 +1,75 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// A submission is known by its first short answers. Files, states and what editors
+// answer tell nothing.
+func TestShortAnswers(t *testing.T) {
+	f := &forms.Form{Fields: []*forms.Field{
+		{ID: "file", Type: forms.File},
+		{ID: "state", Type: forms.Status},
+		{ID: "note", Type: forms.Textfield, ByEditors: true},
+		{ID: "text", Type: forms.Textbox},
+		{ID: "days", Type: forms.Checkbox, Labels: map[string]string{"mo": "Monday"}},
+		{ID: "a", Type: forms.Textfield},
+		{ID: "b", Type: forms.Textfield},
+	}}
+	long := strings.Repeat("é", maxShortAnswer)
+	hidden := map[string]string{"file": "x.pdf", "state": "New", "note": "hm"}
+	for _, tt := range []struct {
+		text, days, a, b string
+		want             []string
+	}{
+		{"", "", "", "", nil},
+		{"two\nlines", "mo;tu", "x;y", "", []string{"Monday, tu", "x;y"}},
+		{long, "", "", "z", []string{long, "z"}},
+		{long + "e", "", "", "z", []string{"z"}},
+		{"1", "2", "3", "4", []string{"1", "2", "3"}},
+	} {
+		hidden["text"], hidden["days"], hidden["a"], hidden["b"] = tt.text, tt.days, tt.a, tt.b
+		if diff := cmp.Diff(tt.want, shortAnswers(f, hidden)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt, diff)
+		}
+	}
+}
+
+// Rows offer what their submitter may do with them. The way leads back to the list.
+func TestMyRows(t *testing.T) {
+	const list = "/page/1/form/f/results"
+	form := "form: f\nwithdraw: true\ncloses: 2025-11-15\nlockIf: {field: state, equals: Done}\nfields:\n" +
+		"  - {id: a, type: textfield}\n  - {id: state, type: status, label: State, options: [New, Done], by: editors}\n"
+	e, b := newAlice(t, page1("edit: [carol]\n", form))
+	e.submit(t, "alice", 1, "f", "a", "first")
+	e.submit(t, "alice", 1, "f")
+	e.submit(t, "carol", 1, "f", "a", "of an editor", "state", "Done")
+	rows := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, row := range b.get(list + "?limit=9").mine() {
+			got = append(got, row[1])
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	rows("Sent on 2025-11-15 2025-11-15 Change Sent on 2025-11-15 Withdraw Sent on 2025-11-15",
+		"first 2025-11-15 Change first Withdraw first")
+	page := b.get(list + "?limit=9")
+	for name, want := range map[string]string{"Change first": "/change?limit=9", "Withdraw first": "/delete?limit=9"} {
+		if got := page.link(name); got != "/page/1/form/f/submission/1"+want {
+			t.Errorf("%s leads to %s", name, got)
+		}
+	}
+	carol := e.signedIn(t, "carol")
+	carol.fill("/page/1/form/f/submission/1/change", "state", "Done")
+	e.Clock.Advance(12 * 3600e9) // it closes
+	b = e.signedIn(t, "alice")
+	rows("Sent on 2025-11-15 2025-11-15 Withdraw Sent on 2025-11-15", "first State: Done 2025-11-15")
+}
