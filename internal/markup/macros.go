@@ -94,7 +94,7 @@ func newNode(kind yaml.Kind, text string, at int) *yaml.Node {
 }
 
 // optionMapping matches options that are written as those in YAML.
-var optionMapping = regexp.MustCompile(`^[\s\[-]*\{\s*value\s*:`)
+var optionMapping = regexp.MustCompile(`(^|;)[\s\[-]*\{[^;]*\bvalue\s*:`)
 
 // parameters reads a macro's parameters into a mapping. An empty one counts as
 // not written.

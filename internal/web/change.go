@@ -164,7 +164,8 @@ func (c *call) showSetAgain(sent received) error {
 	}
 	return st.show(sent.filling(st.access.Form, st.filling(), st.values, refusal{
 		status: http.StatusConflict,
-		reason: "The submission or its form has changed since you opened it. Nothing was saved. Look at it once more, and decide again.",
+		reason: "The submission or its form has changed since you opened it. Nothing was saved. " +
+			"Look at it once more, and decide again.",
 	}))
 }
 

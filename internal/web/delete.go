@@ -15,12 +15,13 @@ const maxDeleteAnswer = 2 << 10
 // deletePage asks whether a submission is really to go.
 type deletePage struct {
 	Layout
-	Number  string
-	Answers []answerView
-	Action  string
-	Cancel  string
-	Tag     string
-	Changed bool // since the question was asked before
+	Number   string
+	HasFiles bool
+	Answers  []answerView
+	Action   string
+	Cancel   string
+	Tag      string
+	Changed  bool // since the question was asked before
 }
 
 func (c *call) confirmDelete() error {
@@ -44,7 +45,7 @@ func (c *call) showDelete(status int) error {
 		title = "Delete submission"
 	}
 	return c.render(status, "delete", &deletePage{
-		Layout: st.layout(title + st.number()), Number: st.number(),
+		Layout: st.layout(title + st.number()), Number: st.number(), HasFiles: len(st.sub.Files) > 0,
 		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub),
 		Changed: status == http.StatusConflict,
 	})
