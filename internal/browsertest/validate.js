@@ -12,7 +12,6 @@ const validator = new HtmlValidate(new StaticConfigLoader({
     "form-dup-name": ["error", { shared: ["radio", "checkbox", "button", "reset", "submit"] }],
     "long-title": "off", // titles contain names that users have chosen
     "no-trailing-whitespace": "off", // it remains where a template has an action
-    "form-dup-name": ["error", { shared: ["radio", "checkbox", "button", "reset", "submit"] }], // checkboxes of one question
     "require-sri": "off", // scripts and styles come from the same server as the page
   },
 }));

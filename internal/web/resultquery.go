@@ -18,6 +18,7 @@ import (
 const (
 	defaultRows = 50
 	maxRows     = 200
+	maxPrinted  = 1000
 )
 
 // The controls of the filter form that become one parameter of a list. Their
@@ -28,6 +29,7 @@ const (
 	valueControl    = "_value" // several for several options
 	toControl       = "_to"    // the second bound of a range
 	ruleControl     = "_rule"  // the field that the controls for operator and value were made for
+	firstControl    = "_first" // the column that becomes the first one
 	partControl     = "_part"  // only these controls are wanted
 )
 
@@ -48,6 +50,7 @@ type resultsView struct {
 
 	table   bool     // the table is shown, else the summary
 	columns []string // of the table, in their order; nil for all
+	print   bool     // the table is for paper
 }
 
 // addedFilter is the filter that somebody adds with the form.
@@ -80,6 +83,9 @@ func readResults(f *forms.Form, path, rawQuery string, now time.Time) *resultsVi
 		if slices.Contains(listParameters, name) || isFilter(name) {
 			v.query[name] = values
 		}
+	}
+	if v.print = given.Get("print") == "true"; v.print {
+		v.query = v.base("limit")
 	}
 	if v.positioned() {
 		if v.from, _ = request.ParseID(given.Get(fromParameter)); v.from > 0 {
@@ -137,6 +143,10 @@ func (v *resultsView) takeForm(f *forms.Form, given url.Values, now time.Time) {
 			v.query.Del(name)
 			v.changed = true
 		}
+	}
+	if given.Has(firstControl) {
+		v.changed = true
+		v.query["columns"] = append(given[firstControl], v.query["columns"]...)
 	}
 	if !given.Has(fieldControl) {
 		return
@@ -272,6 +282,9 @@ func (v *resultsView) readOptions() {
 	opts.Filter.Numbers = true // 9.8 is 9.80 for people
 	if opts.Limit > maxRows {
 		v.params.Invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
+	}
+	if v.print {
+		opts.Limit = maxPrinted
 	}
 	if !query.Has("order") && opts.Sort == nil {
 		opts.Descending = true

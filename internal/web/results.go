@@ -31,6 +31,7 @@ type resultsPage struct {
 	Table   *resultTable // nil if there is no submission, or the summary is shown
 	Columns columnForm
 	Mine    []ownRow // instead of the rows of Table, for those who see their own
+	Print   string   // path of the table on paper; "" if this is it
 	Exports []exportLink
 	ByID    bool // exports are by id, unlike the table
 	Total   int64
@@ -198,6 +199,10 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 		return
 	}
 	p.Columns = newColumnForm(f, v)
+	if query := v.base("limit"); !v.print {
+		query.Set("print", "true")
+		p.Print = v.viewLink(query, "table")
+	}
 	p.Total, p.From = p.Summary.Count, v.from // the count may be a few seconds old
 	if p.To() > p.Total {
 		p.From = 0

@@ -89,6 +89,7 @@ type tableCell struct {
 	Status bool
 	Color  string
 	Cut    bool
+	Card   string // label of the column if the cell is also shown where a row is a card; else ""
 }
 
 // IsEmpty reports whether there is nothing to show.
@@ -201,7 +202,24 @@ func (r *tableRow) Cells() []tableCell {
 			cell.At, cell.Text.Text = r.Changed.At, r.Changed.By
 		}
 	}
+	r.setCard(cells[1:])
 	return cells
+}
+
+// setCard chooses the cells of a card beside the first one: the first state and two answers.
+func (r *tableRow) setCard(cells []tableCell) {
+	states, others := 0, 0
+	for i := range cells {
+		cell := &cells[i]
+		count, most := &others, 2
+		if cell.Status {
+			count, most = &states, 1
+		}
+		if !cell.IsEmpty() && r.table.columns[i+1].answer >= 0 && *count < most {
+			*count++
+			cell.Card = r.table.Head[i+1].Label
+		}
+	}
 }
 
 // newCell cuts the text to the size that cells of the table have.

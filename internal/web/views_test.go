@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func TestViews(t *testing.T) {
 func TestViewsHoldOn(t *testing.T) {
 	e := newFeedback(t, "")
 	page := e.get(t, "alice", feedbackResults+"?columns=name&limit=3")
-	page.wantHTML(`<input type="hidden" name="view" value="table">`, `<input type="hidden" name="columns" value="name">`)
+	page.wantHTML(`<input type="hidden" name="view" value="table">`, `<input type="checkbox" checked hidden name="columns" value="name">`)
 	for _, link := range []string{"Next", "Name"} {
 		if next := e.get(t, "alice", page.link(link)); strings.Join(next.tableRows("results")[0], ",") != "Name" {
 			t.Errorf("%s leads to %s, another view or other columns", link, page.link(link))
@@ -98,6 +99,50 @@ func TestColumns(t *testing.T) {
 	}
 	e.expect(t, 400, "alice", feedbackResults+"?columns=name&columns=nope").wantHTML("columns: the form has no field &#34;nope&#34;")
 	e.expect(t, 400, "alice", feedbackResults+".csv?columns=nope")
+}
+
+// TestFirstColumn has the control for it lead to an address that a reader can share.
+func TestFirstColumn(t *testing.T) {
+	e := newFeedback(t, "")
+	for sent, want := range map[string]string{
+		"_first=score&columns=name&columns=score": "columns=score&columns=name&columns=score&view=table",
+		"_first=&columns=name":                    "columns=&columns=name&view=table",
+	} {
+		if got := e.expect(t, 303, "alice", feedbackTable+"&"+sent).header.Get("Location"); got != feedbackResults+"?"+want {
+			t.Errorf("%s leads to %s, want %s", sent, got, want)
+		}
+	}
+}
+
+// TestPrint has one page hold what the filters select, and say if there are more.
+func TestPrint(t *testing.T) {
+	e := newFeedback(t, "")
+	for i := range maxPrinted - 3 {
+		e.submit(t, "bob", 1, "feedback", "score", fmt.Sprint(i))
+	}
+	path := e.get(t, "alice", feedbackTable+"&after=900&limit=2&columns=score").link("Print")
+	if want := feedbackResults + "?columns=score&print=true&view=table"; path != want {
+		t.Errorf("the link is %s, want %s", path, want)
+	}
+	page := e.get(t, "alice", path)
+	page.wantHTML("These are the first 1,000.", "1–1,000 of 1,001")
+	page.wantNoHTML("<form class", ">Next<", ">Print<")
+	if got := len(rowIDs(page)); got != maxPrinted {
+		t.Errorf("%d rows", got)
+	}
+	page = e.get(t, "alice", path+"&username=bob&sort=score")
+	page.wantNoHTML("These are the first")
+	page.want(200, "User name is bob", "1–998 of 998")
+}
+
+// TestCards has a row say on a phone who, in which state, and two answers.
+func TestCards(t *testing.T) {
+	e := newFeedback(t, "")
+	page := e.get(t, "alice", feedbackTable+"&filter[name]=Ann")
+	page.wantHTML(
+		`<td dir="auto" data-card="Name">Ann</td><td dir="auto" data-card><span class="lozenge`,
+		`<td class="number" data-card="Score">9</td><td dir="auto"><span class="long">`,
+	)
 }
 
 // TestAllAnswersToOneQuestion follows "Show all".
