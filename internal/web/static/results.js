@@ -25,7 +25,8 @@ async function readRule(address) {
 
 const sorted = document.querySelector(".results th[aria-sort]");
 const box = sorted?.closest(".scroll");
-if (box && sorted.previousElementSibling) {
+const asked = new URLSearchParams(location.search).has("sort"); // else it is the order of the list, by number
+if (asked && box && sorted.previousElementSibling) {
   const fixed = sorted.parentElement.firstElementChild.offsetWidth;
   const room = box.clientWidth - fixed - sorted.offsetWidth;
   box.scrollLeft = sorted.offsetLeft - fixed - Math.max(room, 0) / 2;
