@@ -55,7 +55,7 @@ func TestDecisions(t *testing.T) {
 	e.expect(t, 412, ask("bob DELETE", result(path)).with(stale))
 	e.expect(t, 412, ask("bob PUT", result(path), `{"days":"5"}`).with(stale))
 	e.expect(t, 200, ask("alice PUT", result(path), `{"state":"refused"}`))
-	e.expect(t, 403, ask("bob PUT", result(path), `{"days":"5"}`).with(stale)) // before 412
+	e.expect(t, 403, ask("bob PUT", result(path), `{"days":"5"}`).with(stale))                            // before 412
 	e.expect(t, 403, ask("bob PUT", result(path), "days=5").with(headerOf("Content-Type", "text/plain"))) // before 415
 	e.expect(t, 200, ask("alice PUT", result(path), `{"state":""}`))
 	e.expect(t, 204, ask("bob DELETE", result(path)))
