@@ -102,7 +102,7 @@ func TestLargePagesHoldLittle(t *testing.T) {
 		p.must(t, 201, "POST", "/wide/submission", `{"fields":{`+strings.Join(answers, ",")+`}}`)
 	}
 	ann, ben := p.signIn(t, "ann"), p.signIn(t, "ben")
-	paths := []string{"/page/2", "/page/3/form/huge", "/page/1/form/wide/results?limit=200"}
+	paths := []string{"/page/2", "/page/3/form/huge", "/page/1/form/wide/results?limit=200&view=table"}
 	for _, path := range paths {
 		r, err := p.page(t.Context(), ann, path)
 		if err != nil || r.status != http.StatusOK || len(r.body) < 700<<10 || len(r.body) > 4<<20 {
