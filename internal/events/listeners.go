@@ -14,14 +14,14 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Mail tells one recipient how many submissions of a form have come, or whoever sent a
-// submission that it has come or was changed. Without a form it is a test.
+// Mail is a mail to one recipient. It has the number of new submissions of a form, or it tells
+// a submitter that their submission was stored or changed. Without a form it is a test.
 type Mail struct {
 	To, Title  string
 	PageID     int64
 	FormID     string
 	Count      int
-	Submission int64 // 0 unless it is to whoever sent it
+	Submission int64 // 0 unless the recipient is its submitter
 	Changed    bool
 }
 

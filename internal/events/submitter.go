@@ -17,9 +17,9 @@ const (
 
 var errUnread = errors.New("the submission can't be read")
 
-// tellSubmitter tells whoever sent a submission of its events, the last of which is e. The
-// address is the answer to a field, as it is now. Nobody is told if the submission is gone,
-// or the answer is no address that gets mail.
+// tellSubmitter sends one mail about the events of a submission to its submitter. e is the
+// last event. The address is the current answer to a field. No mail is sent if the submission
+// is gone, or if the answer is not an address that gets mail.
 func (d *Dispatcher) tellSubmitter(ctx context.Context, e store.Event, field string, m Mail) error {
 	sub, err := d.Store.Get(ctx, store.Key{PageID: e.PageID, FormID: e.FormID, ID: e.Submission})
 	if errors.Is(err, store.ErrNotFound) || err == nil && sub.Username == "" { // they could not open it

@@ -163,8 +163,6 @@ func TestHangingHandshake(t *testing.T) {
 func TestNoConnection(t *testing.T) {
 	encrypted := httptest.NewTLSServer(http.NotFoundHandler())
 	defer encrypted.Close()
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	old := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -173,7 +171,7 @@ func TestNoConnection(t *testing.T) {
 	defer old.Close()
 	for _, test := range []struct{ name, url, want string }{
 		{"certificate", encrypted.URL, "its certificate is not trusted"},
-		{"refused", closed.URL, "connection refused"},
+		{"refused", "http://127.0.0.1:1", "connection refused"},
 		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), badHandshake},
 		{"old TLS", old.URL, badHandshake},
 		{"unknown host", "http://leak.invalid/", "host not found"},

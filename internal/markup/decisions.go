@@ -26,7 +26,7 @@ func (r *formReader) decisions(m *yaml.Node) {
 	}
 }
 
-// submitterMail reads the field with the address of whoever submits.
+// submitterMail reads the id of the field with the submitter's address.
 func (r *formReader) submitterMail(n *yaml.Node) {
 	f := r.form
 	rank, known := r.rankOf(n, `name a field with "validate: email"`)

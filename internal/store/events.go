@@ -72,9 +72,9 @@ const (
 // Queue names the events about one form for one listener.
 type Queue struct {
 	Hook string // the name of a webhook, or MailHook
-	// Recipient is the address of a mail; "" for a webhook. "ID FIELD" is whoever sent the
-	// submission ID: its answer to FIELD is the address. With New and Change it is " FIELD",
-	// and the engine adds the ID.
+	// Recipient is the address of a mail; "" for a webhook. For the submitter of
+	// a submission it is "ID FIELD": the id of the submission, and the field whose answer is
+	// the address. New and Change have " FIELD", and the engine adds the id.
 	Recipient string
 	PageID    int64
 	FormID    string

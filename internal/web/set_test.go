@@ -84,8 +84,8 @@ func TestSetWithOnePress(t *testing.T) {
 	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(409) // the page was made for carol
 }
 
-// TestSetOfAChangedSubmission: whoever decides about a submission that was changed meanwhile
-// sees what it holds now, and keeps what they have typed.
+// TestSetOfAChangedSubmission: an editor who decides about a submission that was changed
+// meanwhile sees its current answers, and keeps the text that they have typed.
 func TestSetOfAChangedSubmission(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
 	e.submit(t, "alice", 1, "feedback", "name", "One pencil")

@@ -241,7 +241,7 @@ func (st stored) show(typed filling) (err error) {
 	return c.render(status, "submission", page)
 }
 
-// sortAnswers has what editors answer first, and what nobody has answered last.
+// sortAnswers puts the answers of editors first, and questions without an answer last.
 func (p *submissionPage) sortAnswers(answers []answerView) {
 	for _, a := range answers {
 		switch {
