@@ -21,6 +21,7 @@ func TestFilling(t *testing.T) {
 	s := newSiteOf(t, "testdata/filling", browsertest.Options{})
 	t.Run("drafts", func(t *testing.T) { drafts(t, s) })
 	t.Run("numbers", func(t *testing.T) { numbers(t, s) })
+	t.Run("scales and grids", func(t *testing.T) { scalesAndGrids(t, s) })
 	t.Run("stored files", func(t *testing.T) { storedFiles(t, s) })
 	t.Run("what forms say", func(t *testing.T) { whatFormsSay(t, s) })
 }
@@ -142,6 +143,56 @@ func numbers(t *testing.T, s *site) {
 	p.Fill("Why so much?", "It is large.")
 	p.press("Send")
 	p.want("1000", "It is large.")
+}
+
+// scalesAndGrids: one row for a scale, a table for a grid where there is room, by keyboard too.
+func scalesAndGrids(t *testing.T, s *site) {
+	p := s.as(t, ann, "/page/22/form/office")
+	// Of some elements, how many places they have from the left or from the top.
+	places := func(p *page, elements, side string) int {
+		return browsertest.Eval[int](p.Page, `new Set([...document.querySelectorAll('`+elements+`')].map(e => e.getBoundingClientRect().`+side+`)).size`)
+	}
+	if p.Has("radiogroup", "Light") {
+		t.Error("the grid shows")
+	}
+	p.In("Likely").Click("radio", "10")
+	p.Wait("the grid shows", func() bool { return p.Has("radiogroup", "Light") })
+	p.Check()
+	if rows, columns := places(p, `.grid input`, "top"), places(p, `.grid input`, "left"); rows != 2 || columns != 4 {
+		t.Errorf("the grid has %d rows and %d columns", rows, columns)
+	}
+	if wide := places(p, `[name=way], [name=since]`, "width > 200"); wide != 1 {
+		t.Error("controls of a number and a date differ, or are wide")
+	}
+	p.In("Air").Click("radio", "good")
+	p.Press("ArrowLeft")
+	p.Wait("the draft is stored", func() bool {
+		return strings.Contains(browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`), `\"air\":[\"2\"]`)
+	})
+	p.Reload()
+	p.want("What you typed here earlier is back.")
+	if p.In("Air").Value("fair") != "on" || p.In("Likely").Value("10") != "on" {
+		t.Error("the draft is not back")
+	}
+	p.press("Send")
+	p.wantProblems("“Light” is required")
+	p.Check()
+	p.Click("link", "“Light” is required")
+	p.Press("Space")
+	p.In("Air").Click("radio", "No answer")
+	p.press("Send")
+	p.want("Light\nbad", "3 questions without an answer") // Air is one of them
+
+	phone := *s
+	phone.options = browsertest.Options{Width: 360, NoScript: true, Shell: true}
+	q := phone.as(t, ben, "/page/22/form/office?likely=3")
+	q.Check()
+	if rows, steps := places(q, `.grid input`, "top"), places(q, `.steps input`, "top"); rows != 7 || steps != 2 {
+		t.Errorf("on a phone, the grid has %d rows, and the scale %d", rows, steps)
+	}
+	q.In("Light").Click("radio", "good")
+	q.press("Send")
+	q.want("Light\ngood")
 }
 
 // storedFiles: conditions count the stored files that are to stay, and those that are

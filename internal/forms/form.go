@@ -151,6 +151,7 @@ type Section struct {
 	MacroID      string
 	First, Count int        // its fields are Form.Fields[First : First+Count]
 	Condition    *Condition // the one that its fields have; nil when it always shows
+	Grid         bool       // its fields are radio buttons with the same options, and are shown as a table
 }
 
 // Conditions yields every condition of the form once, in page order, with the
@@ -190,6 +191,8 @@ type Field struct {
 
 	Labels map[string]string // of options, by value: what people read in place of it
 	Colors map[string]string // of options of a Status, by value: one of Colors
+
+	Scale []string // of a Radio that is shown in a row: the texts at its two ends; nil for other fields
 
 	Min, Max  *Bound // of a numeric or date field, inclusive; nil without
 	MaxLength int    // characters (code points); 0 sets no limit

@@ -21,11 +21,11 @@ var (
 		"submitterMail", "thanks", "notify", "fields",
 	}
 	fieldKeys = []string{
-		"id", "type", "label", "help", "required", "options",
+		"id", "type", "label", "help", "required", "options", "scale",
 		"validate", "min", "max", "maxLength", "default", "by", "accept", "maxSize", "showIf",
 	}
 	optionKeys  = []string{"value", "label", "color"}
-	sectionKeys = []string{"section", "title", "showIf", "fields"}
+	sectionKeys = []string{"section", "title", "grid", "showIf", "fields"}
 )
 
 const (
@@ -144,6 +144,7 @@ func (r *formReader) section(n *yaml.Node) {
 	}
 	r.fields(n, "section")
 	s.Count = len(r.form.Fields) - s.First
+	s.Grid = r.grid(n, r.form.Fields[s.First:])
 	s.Condition = r.addCondition(n, "section "+quote(id), s.First)
 	if s.Count > 0 { // an empty one was reported
 		r.form.Sections = append(r.form.Sections, s)

@@ -75,6 +75,7 @@ func (d *dumper) form(f *forms.Form) {
 		d.add(true, "  section %q of fields %d to %d", s.Name, s.First, s.First+s.Count-1)
 		d.macroID(s.MacroID, forms.MacroID(f.PageID, f.ID, "section", s.Name))
 		d.add(s.Title != "", " title %q", s.Title)
+		d.add(s.Grid, " grid")
 		d.add(true, "\n")
 	}
 	for macroID, condition := range f.Conditions() {
@@ -93,6 +94,7 @@ func (d *dumper) field(form *forms.Form, f *forms.Field) {
 	d.add(f.Options != nil, " %q", f.Options)
 	d.add(len(f.Labels) > 0, " labels %q", f.Labels)
 	d.add(len(f.Colors) > 0, " colors %q", f.Colors)
+	d.add(f.Scale != nil, " scale %q", f.Scale)
 	d.add(f.Help != "", " help %q", f.Help)
 	d.add(f.Accept != nil, " accept %q", f.Accept)
 	d.add(f.MaxSize != 0, " maxSize %d", f.MaxSize)

@@ -27,6 +27,7 @@ func (r *formReader) field(n *yaml.Node, inSection bool) {
 	}
 	r.options = append(r.options, map[string]bool{})
 	r.validation(n, f)
+	r.scale(n, f)
 	if f.Type != "" { // an unknown one was reported
 		r.limits(n, f)
 	}
@@ -64,6 +65,11 @@ func (r *formReader) shownText(m *yaml.Node, key string) string {
 	if n == nil || isNull(n) {
 		return ""
 	}
+	return r.shown(n, key)
+}
+
+// shown reads a text that messages call by its key.
+func (r *formReader) shown(n *yaml.Node, key string) string {
 	r.warnOfComment(n)
 	text := strings.TrimSpace(n.Value)
 	checked := text

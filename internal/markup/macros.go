@@ -127,8 +127,8 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 	return node
 }
 
-// valueNode returns the value of a parameter, or nil if it is empty. Options and
-// addresses are a list. A bound that is the answer to another field is written field:ID.
+// valueNode returns the value of a parameter, or nil if it is empty. Options, addresses
+// and the ends of a scale are a list. A bound that is the answer to another field is written field:ID.
 func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	if p.nested {
 		return newNode(yaml.MappingNode, "", p.at) // formReader refuses it
@@ -147,6 +147,7 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	switch {
 	case p.name == "notify":
 		raw = strings.ReplaceAll(raw, ",", forms.Separator)
+	case p.name == "scale":
 	case p.name != "options":
 		return newNode(yaml.ScalarNode, text, at)
 	case strings.Contains(text, ",") && !strings.Contains(text, forms.Separator):
@@ -155,7 +156,7 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	list := newNode(yaml.SequenceNode, "", at)
 	start := 0
 	for part := range strings.SplitSeq(raw, forms.Separator) {
-		if value := trimmed(part); value != "" {
+		if value := trimmed(part); value != "" || p.name == "scale" {
 			at := p.text.pageOffset(start + leadingSpace(part))
 			list.Content = append(list.Content, newNode(yaml.ScalarNode, value, at))
 		}

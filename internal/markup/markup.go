@@ -25,6 +25,7 @@ const (
 	MaxForms       = 200       // on a page
 	MaxFields      = 1000      // in a form
 	MaxOptions     = 1000      // of a field, and values in a rule's list
+	MaxColumns     = 11        // options in a row: of a scale, and of a grid that is shown as a table
 	MaxRules       = 1000      // in a form
 	MaxScans       = 100       // rules about one field that take longer for a longer answer
 	MaxIDBytes     = 200       // of form, field, section and macro ids

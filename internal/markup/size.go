@@ -32,7 +32,7 @@ func DefinitionSize(f *forms.Form) int {
 		for _, label := range field.Labels {
 			size += optionBytes + len(label)
 		}
-		for _, texts := range [][]string{field.Options, field.Accept} {
+		for _, texts := range [][]string{field.Options, field.Accept, field.Scale} {
 			for _, text := range texts {
 				size += optionBytes + len(text)
 			}

@@ -58,6 +58,7 @@ type sectionView struct {
 	Lang      string
 	Hidden    bool
 	Questions []*question
+	Head      []choice // of a grid that is shown as a table: its columns; empty for other sections
 }
 
 // errorSummary is the box above a form that was refused. Browsers let no page within
@@ -162,7 +163,11 @@ func layOut(id string, f *forms.Form, with filling) (views []sectionView, all []
 		view, count := sectionView{Hidden: true}, 1
 		if len(sections) > 0 && sections[0].First == rank {
 			view.Name, view.Title, view.Lang = sections[0].Name, sections[0].Title, all[rank].Lang
-			count, sections = sections[0].Count, sections[1:]
+			count = sections[0].Count
+			if sections[0].Grid {
+				view.Head = gridHead(all[rank : rank+count])
+			}
+			sections = sections[1:]
 		}
 		for _, q := range all[rank : rank+count] {
 			if !q.Locked {
@@ -175,6 +180,20 @@ func layOut(id string, f *forms.Form, with filling) (views []sectionView, all []
 		rank += count
 	}
 	return views, all
+}
+
+// gridHead are the columns of a grid. There are none if they are too many, or if a
+// question has an answer that is no option any more: its column would be that of another.
+func gridHead(questions []*question) (head []choice) {
+	for _, q := range questions {
+		if len(q.Options) > markup.MaxColumns || q.Value != "" && !slices.Contains(q.Options, q.Value) {
+			return nil
+		}
+		if len(q.Choices) > len(head) { // those of an optional question have one more
+			head = q.Choices
+		}
+	}
+	return head
 }
 
 // fixedValues are the values of questions that are not on the form.
@@ -245,6 +264,7 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 		}
 	}
 	describe(f.Help != "", "-help")
+	describe(strings.Join(f.Scale, "") != "", "-ends")
 	describe(q.Limit != "" || q.Bounds != "", "-hint")
 	describe(q.Needed(), "-needed")
 	describe(q.Error != "", "-error")

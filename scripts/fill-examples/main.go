@@ -23,7 +23,7 @@ import (
 )
 
 // total is about how many submissions there are in the end.
-const total = 200
+const total = 240
 
 // user is one of the users of the examples.
 type user struct{ name, password string }

@@ -29,6 +29,10 @@ var texts = map[string][]string{
 		"Jury duty, the letter follows.",
 		"Two days for an exam.",
 	},
+	"improve": {
+		"Blinds on the south side.", "A second coffee machine.", "More small rooms for calls.", "Plants!",
+		"Doors that close quietly.", "Bicycle racks with a roof.", "Fresh air in the large meeting room.",
+	},
 	"substitute": {"Bob", "Carol", "Dana", "Erik", "Fatima", "Noah"},
 	"name":       {"Bob Baker", "Carol Chen", "Dana Duarte", "Erik Eriksen", "Fatima Farah"},
 	"mail":       {"bob@example.org", "carol@example.org", "dana@example.org", "erik@example.org", "fatima@example.org"},

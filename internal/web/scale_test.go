@@ -1,0 +1,84 @@
+package web
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/markup"
+)
+
+const scaleForm = `form: office
+fields:
+  - {id: likely, type: radio, label: Likely, options: [{value: 0, label: Zero}, 1, 2], scale: [Never, At once]}
+  - {id: bare, type: radio, label: Bare, options: [0, 1], required: true, scale: ["", ""]}
+  - {id: km, type: textfield, label: Way, validate: numeric}
+  - section: rooms
+    title: Rooms
+    grid: true
+    showIf: {field: bare, equals: 1}
+    fields:
+      - {id: light, type: radio, label: Light, help: At noon, required: true, options: &o [{value: 1, label: bad}, {value: 2, label: good}]}
+      - {id: air, type: radio, label: Air, options: *o, default: 2}
+`
+
+// Choices of a scale are in a row with its ends, and those of a grid in rows below one head.
+// People read labels, and "No answer" is last.
+func TestScaleAndGrid(t *testing.T) {
+	e, b := newAlice(t, page1("", scaleForm))
+	const form = "/page/1/form/office"
+	p := b.get(form + "?bare=1&likely=0")
+	p.wantHTML(
+		`aria-describedby="f0-0-ends"`, `<span class="ends" id="f0-0-ends"><span>Never</span>`, `<span>At once</span>`, `<bdi>Zero</bdi>`,
+		`name="km" value="" dir="auto" class="number"`,
+		`aria-hidden="true"><span></span><span>bad</span><span>good</span><span>No answer</span></div>`,
+		`role="radiogroup" aria-labelledby="f0-3-label" aria-describedby="f0-3-help" aria-required="true">`,
+		`id="f0-3-label" class="label required">Light</span>`,
+	)
+	p.wantNoHTML(`id="f0-1-ends"`)
+	if got := radios(p); got != "likely=0! likely=1 likely=2 likely= bare=0 bare=1! light=1 light=2 air=1 air=2! air=" {
+		t.Errorf("choices are %s", got)
+	}
+	refused := b.fill(form, "bare", "1", "air", "")
+	refused.want(422, "“Light” is required")
+	refused.wantHTML(`href="#f0-3"`, `<div class="field invalid" data-field="light" role="radiogroup"`, `id="f0-3-error"`, `aria-invalid="true"`)
+	b.fill(form, "bare", "1", "light", "2", "air", "").want(200, "This is what was sent")
+	if got := e.stored(t, "office"); got["light"] != "2" || got["air"] != "" || got["likely"] != "" {
+		t.Errorf("stored %q", got)
+	}
+	b.get(form).wantHTML(`data-section="rooms" hidden>`) // its condition does not hold
+}
+
+// A grid is no table if a row has a choice that others don't have, or if there are too many.
+func TestGridThatIsNoTable(t *testing.T) {
+	eleven := "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
+	for _, test := range []struct {
+		options, value string
+		want           int // columns
+	}{
+		{"1, 2", "", 2}, {"1, 2", "2", 2}, {"1, 2", "3", 0}, {eleven, "", 11}, {eleven + ", 11", "", 0},
+	} {
+		f, problems := markup.ParseForm(1, []byte("form: f\nfields: [{section: s, grid: true, fields: [{id: x, type: radio, required: true, options: ["+test.options+"]}]}]\n"), nil)
+		if f == nil {
+			t.Fatal(problems)
+		}
+		views, _ := layOut("f0", f, filling{values: []string{test.value}})
+		if got := len(views[0].Head); got != test.want {
+			t.Errorf("options %s, value %q: %d columns, want %d", test.options, test.value, got, test.want)
+		}
+	}
+}
+
+// radios are the names and values of all radio buttons, with a mark at those that are chosen.
+func radios(p *answer) string {
+	var list []string
+	for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "type") == "radio" }) {
+		text := attribute(n, "name") + "=" + attribute(n, "value")
+		if hasAttribute(n, "checked") {
+			text += "!"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, " ")
+}
