@@ -84,6 +84,24 @@ func TestSetWithOnePress(t *testing.T) {
 	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(409) // the page was made for carol
 }
 
+// TestClearWithOnePress has an editor take back a choice that is optional and has no default.
+func TestClearWithOnePress(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", requestForm))
+	e.submit(t, "alice", 1, "feedback", "name", "Ann")
+	b := e.signedIn(t, "carol")
+	page := b.get("/page/1/form/feedback/submission/1")
+	page.wantHTML(`name="level" value="" aria-pressed="true"><bdi>No answer</bdi>`)
+	page.wantNoHTML(`name="state" value=""`)
+	page = b.send(page.pressed("High"))
+	if got := e.stored(t, "feedback"); got["level"] != "High" {
+		t.Fatalf("stored: %v", got)
+	}
+	b.send(page.pressed("No answer")).wantHTML(`name="level" value="" aria-pressed="true" autofocus>`)
+	if got := e.stored(t, "feedback"); got["level"] != "" || got["state"] != "New" {
+		t.Errorf("stored after “No answer”: %v", got)
+	}
+}
+
 // TestSetOfAChangedSubmission: an editor who decides about a submission that was changed
 // meanwhile sees its current answers, and keeps the text that they have typed.
 func TestSetOfAChangedSubmission(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -179,8 +180,13 @@ func hasButtons(f *forms.Field) bool {
 }
 
 func buttons(f *forms.Field, value string) (buttons []choice) {
-	for _, o := range f.Options {
-		buttons = append(buttons, choice{Value: o, Label: f.LabelOf(o), Chosen: o == value, Color: f.ColorOf(o)})
+	options := f.Options
+	if !f.Required && f.Default == "" { // a default stands for no answer
+		options = append(slices.Clip(options), "")
+	}
+	for _, o := range options {
+		label := cmp.Or(f.LabelOf(o), "No answer")
+		buttons = append(buttons, choice{Value: o, Label: label, Chosen: o == value, Color: f.ColorOf(o)})
 	}
 	return buttons
 }
