@@ -187,7 +187,7 @@ func scalesAndGrids(t *testing.T, s *site) {
 	phone.options = browsertest.Options{Width: 360, NoScript: true, Shell: true}
 	q := phone.as(t, ben, "/page/22/form/office?likely=3")
 	q.Check()
-	if rows, steps := places(q, `.grid input`, "top"), places(q, `.steps input`, "top"); rows != 7 || steps != 2 {
+	if rows, steps := places(q, `.grid input`, "top"), places(q, `.steps input`, "top"); rows != 4 || steps != 2 {
 		t.Errorf("on a phone, the grid has %d rows, and the scale %d", rows, steps)
 	}
 	q.In("Light").Click("radio", "good")

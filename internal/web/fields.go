@@ -160,19 +160,18 @@ func layOut(id string, f *forms.Form, with filling) (views []sectionView, all []
 	}
 	sections := f.Sections
 	for rank := 0; rank < len(all); {
-		view, count := sectionView{Hidden: true}, 1
+		view, count, grid := sectionView{Hidden: true}, 1, false
 		if len(sections) > 0 && sections[0].First == rank {
 			view.Name, view.Title, view.Lang = sections[0].Name, sections[0].Title, all[rank].Lang
-			count = sections[0].Count
-			if sections[0].Grid {
-				view.Head = gridHead(all[rank : rank+count])
-			}
-			sections = sections[1:]
+			count, grid, sections = sections[0].Count, sections[0].Grid, sections[1:]
 		}
 		for _, q := range all[rank : rank+count] {
 			if !q.Locked {
 				view.Questions, view.Hidden = append(view.Questions, q), view.Hidden && q.Hidden
 			}
+		}
+		if grid {
+			view.Head = gridHead(view.Questions)
 		}
 		if len(view.Questions) > 0 {
 			views = append(views, view)

@@ -26,15 +26,15 @@ fields:
 // Choices of a scale are in a row with its ends, and those of a grid in rows below one head.
 // People read labels, and "No answer" is last.
 func TestScaleAndGrid(t *testing.T) {
-	e, b := newAlice(t, page1("", scaleForm))
+	e, b := newAlice(t, page1("lang: de\n", scaleForm))
 	const form = "/page/1/form/office"
 	p := b.get(form + "?bare=1&likely=0")
 	p.wantHTML(
-		`aria-describedby="f0-0-ends"`, `<span class="ends" id="f0-0-ends"><span>Never</span>`, `<span>At once</span>`, `<bdi>Zero</bdi>`,
+		`aria-describedby="f0-0-ends"`, `<span class="ends" id="f0-0-ends" lang="de"><span>Never</span>`, `<span>At once</span>`, `<bdi lang="de">Zero</bdi>`,
 		`name="km" value="" dir="auto" class="number"`,
-		`aria-hidden="true"><span></span><span>bad</span><span>good</span><span>No answer</span></div>`,
+		`aria-hidden="true"><span></span><span lang="de">bad</span><span lang="de">good</span><span>No answer</span></div>`,
 		`role="radiogroup" aria-labelledby="f0-3-label" aria-describedby="f0-3-help" aria-required="true">`,
-		`id="f0-3-label" class="label required">Light</span>`,
+		`id="f0-3-label" class="label required" lang="de">Light</span>`,
 	)
 	p.wantNoHTML(`id="f0-1-ends"`)
 	if got := radios(p); got != "likely=0! likely=1 likely=2 likely= bare=0 bare=1! light=1 light=2 air=1 air=2! air=" {
