@@ -13,6 +13,7 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/events"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -76,14 +77,22 @@ func openListeners(c *config, log *slog.Logger) (*events.Listeners, error) {
 
 // newDelivery returns what tells listeners until its context ends, and registers its metrics.
 func newDelivery(
-	c *config, s store.Engine, listeners *events.Listeners, metrics *server.Metrics, log *slog.Logger,
+	c *config, s store.Engine, source pages.Source, listeners *events.Listeners, metrics *server.Metrics, log *slog.Logger,
 ) func(context.Context) {
 	if c.hooks == "" && c.mailer.Server == "" {
 		return func(context.Context) {}
 	}
 	opts := c.events
 	opts.Store, opts.Listeners, opts.Log = s, listeners, log
-	opts.Encode = func(s forms.Submission) ([]byte, error) { return encode.AppendSubmission(nil, s) }
+	opts.Encode = func(s forms.Submission) (text []byte, err error) {
+		if page := source.LastKnown(s.PageID); page != nil && page.Form(s.FormID) != nil {
+			s, err = page.Form(s.FormID).Current(s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return encode.AppendSubmission(nil, s)
+	}
 	d := events.NewDispatcher(opts)
 	if metrics != nil {
 		metrics.Registry().MustRegister(d)

@@ -161,7 +161,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
 	}
 	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch,
-		newDelivery(c, store, listeners, opts.Metrics, log), reload)
+		newDelivery(c, store, source, listeners, opts.Metrics, log), reload)
 }
 
 // openServed opens the store with the key that belongs to it.

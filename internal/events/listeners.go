@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -101,7 +102,8 @@ func (l *Listeners) Events(
 	event.Hook, event.Title = store.MailHook, form.Title
 	created := eventType == store.SubmissionCreated
 	if form.SubmitterMail != "" && (created || form.ChangesByEditors(before)) {
-		event.Recipient, event.Message = " "+form.SubmitterMail, rand.Text()
+		ids := form.Field(form.SubmitterMail).IDs()
+		event.Recipient, event.Message = " "+strings.Join(ids, "\n"), rand.Text()
 		list = append(list, event)
 	}
 	if !created {

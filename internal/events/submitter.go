@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -18,9 +19,10 @@ const (
 var errUnread = errors.New("the submission can't be read")
 
 // tellSubmitter sends one mail about the events of a submission to its submitter. e is the
-// last event. The address is the current answer to a field. No mail is sent if the submission
-// is gone, or if the answer is not an address that gets mail.
-func (d *Dispatcher) tellSubmitter(ctx context.Context, e store.Event, field string, m Mail) error {
+// last event. The address is the current answer to a field: fields are its ids, a line
+// each, of which the first that is stored counts. No mail is sent if the submission is gone, or
+// if the answer is not an address that gets mail.
+func (d *Dispatcher) tellSubmitter(ctx context.Context, e store.Event, fields string, m Mail) error {
 	sub, err := d.Store.Get(ctx, store.Key{PageID: e.PageID, FormID: e.FormID, ID: e.Submission})
 	if errors.Is(err, store.ErrNotFound) || err == nil && sub.Username == "" { // they could not open it
 		return nil
@@ -29,7 +31,13 @@ func (d *Dispatcher) tellSubmitter(ctx context.Context, e store.Event, field str
 	if err != nil || decodeErr != nil {
 		return errUnread
 	}
-	m.To = forms.EntryValues(entries)[field]
+	m.To = ""
+	answers := forms.EntryValues(entries)
+	for _, id := range slices.Backward(strings.Split(fields, "\n")) {
+		if answer, found := answers[id]; found {
+			m.To = answer
+		}
+	}
 	m.Submission, m.Changed = e.Submission, e.Type == store.SubmissionUpdated
 	if !forms.IsEmail(m.To) || len(m.To) > maxAddress || !d.Listeners.mail.Allows(m.To) {
 		return nil

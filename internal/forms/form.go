@@ -76,6 +76,10 @@ type Form struct {
 	// domains are in lower case, and no address is listed twice.
 	Notify []string
 
+	// Names are the fields by all their ids, present and earlier ones. They are nil unless a
+	// field or an option was renamed; see NameFields.
+	Names map[string]*Field
+
 	// SubmitterMail is the id of the field with the address that is told when a submission
 	// has come, and when editors have changed answers that only they give; "" for none.
 	SubmitterMail string
@@ -194,6 +198,9 @@ type Field struct {
 
 	Scale []string // of a Radio that is shown in a row: the texts at its two ends; nil for other fields
 
+	Was      []string          // earlier ids, the newest first
+	ValueWas map[string]string // of options: values by earlier ones
+
 	Min, Max  *Bound // of a numeric or date field, inclusive; nil without
 	MaxLength int    // characters (code points); 0 sets no limit
 	Default   string // as it is stored; Today for the day of the create; "" for none
@@ -212,8 +219,11 @@ type Bound struct {
 // MultiValue reports whether the field takes several values at once.
 func (f *Field) MultiValue() bool { return f.Type == Checkbox }
 
-// Field returns the field with the given id, or nil.
+// Field returns the field with the given id, which may be an earlier one, or nil.
 func (f *Form) Field(id string) *Field {
+	if f.Names != nil {
+		return f.Names[id]
+	}
 	for _, field := range f.Fields {
 		if field.ID == id {
 			return field

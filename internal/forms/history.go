@@ -35,9 +35,10 @@ func (s Submission) Values() (map[string]string, error) {
 
 // ValuesBefore returns the stored values that a merge changes, by field id; "" where there
 // was none. A file field is changed by another content, too.
-func ValuesBefore(stored, merged []Entry, storedFiles, mergedFiles []StoredFile) map[string]string {
-	values, before := EntryValues(stored), map[string]string{}
-	for _, e := range merged {
+func (f *Form) ValuesBefore(stored, merged []Entry, storedFiles, mergedFiles []StoredFile) map[string]string {
+	storedFiles, mergedFiles = f.currentFiles(stored, storedFiles), f.currentFiles(merged, mergedFiles)
+	values, before := EntryValues(f.currentEntries(stored)), map[string]string{}
+	for _, e := range f.currentEntries(merged) {
 		files := func(all []StoredFile) (own []int64) {
 			for _, f := range all {
 				if f.FieldID == e.FieldID {

@@ -15,10 +15,10 @@ func TestValuesBefore(t *testing.T) {
 	}
 	mergedFiles := []StoredFile{{ID: 2, FieldID: "kept", Name: "b.txt"}, {ID: 3, FieldID: "file", Name: "a.txt"}}
 	want := map[string]string{"other": "before", "emptied": "y", "file": "a.txt", "new": ""}
-	if diff := cmp.Diff(want, ValuesBefore(stored, merged, files, mergedFiles)); diff != "" {
+	if diff := cmp.Diff(want, (&Form{}).ValuesBefore(stored, merged, files, mergedFiles)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := ValuesBefore(stored, stored, files, files); len(got) != 0 {
+	if got := (&Form{}).ValuesBefore(stored, stored, files, files); len(got) != 0 {
 		t.Errorf("nothing has changed, but got %v", got)
 	}
 }

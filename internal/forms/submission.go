@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -73,6 +74,7 @@ type Answer struct {
 	Files     []StoredFile // sent for the field, their contents staged; Value is their names
 	Misfit    string       // why it can't be a value of its field; ignored while the field is hidden
 	Malformed string       // what was wrong with the way it was sent; "" when nothing was
+	SentAs    string       // id of another answer to the same field, which counts instead; see CurrentAnswers
 	Whole     bool         // Malformed is about the request as a whole, not one field
 }
 
@@ -139,6 +141,8 @@ func (c *checked) take(answers []Answer) {
 		switch {
 		case a.Whole:
 			c.invalid.AddError(a.Malformed)
+		case a.SentAs != "":
+			c.invalid.Add(a.FieldID, "is another id of the field "+strconv.Quote(a.SentAs)+": send one of them")
 		case rank < 0:
 			// What was read may be sent back: an unchanged value of a field that has
 			// left the page is no write.
@@ -212,7 +216,7 @@ func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, er
 	if err := c.invalid.Err(); err != nil {
 		return nil, nil, err
 	}
-	return entries, c.mergedFiles(nil), nil
+	return entries, c.mergedFiles(nil, nil), nil
 }
 
 // Merge lays answers over stored entries: fields that are not sent keep their
@@ -227,7 +231,7 @@ func (f *Form) NewEntries(answers []Answer, w Writer) ([]Entry, []StoredFile, er
 // those that the field had, if the value names no others.
 func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Writer) ([]Entry, []StoredFile, error) {
 	c := f.newChecked(w, make([]string, len(f.Fields)))
-	current, retired := c.takeStored(stored)
+	current, retired := c.takeStored(stored, f.currentEntries(stored))
 	shownBefore := c.visible(c.values)
 	c.take(answers)
 	c.shown = c.visible(c.values)
@@ -248,19 +252,19 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Wri
 	if err := c.invalid.Err(); err != nil {
 		return nil, nil, err
 	}
-	return c.mergedEntries(current, retired), c.mergedFiles(files), nil
+	return c.mergedEntries(current, retired), c.mergedFiles(files, f.currentFiles(stored, files)), nil
 }
 
-// takeStored writes stored entries into it. It returns those of the form's fields by
-// rank, nil where nothing is stored, and those of fields that have left the page.
-func (c *checked) takeStored(stored []Entry) (current []*Entry, retired []Entry) {
+// takeStored writes stored entries into it, with their current ids and values. It returns
+// those of the form's fields by rank, nil where nothing is stored, and those of fields that
+// have left the page.
+func (c *checked) takeStored(stored, named []Entry) (current []*Entry, retired []Entry) {
 	current, c.retired = make([]*Entry, len(c.fields)), map[string]string{}
-	for i := range stored {
-		e := &stored[i]
+	for i, e := range named {
 		if rank := c.Rank(e.FieldID); rank >= 0 {
-			current[rank], c.values[rank] = e, e.Value
+			current[rank], c.values[rank] = &stored[i], e.Value
 		} else {
-			retired, c.retired[e.FieldID] = append(retired, *e), e.Value
+			retired, c.retired[e.FieldID] = append(retired, e), e.Value
 		}
 	}
 	return current, retired
@@ -276,7 +280,7 @@ func (c *checked) mergedEntries(current []*Entry, retired []Entry) []Entry {
 			entry = *e
 		}
 		if c.sent[rank] != nil && c.shown[rank] {
-			entry.Value = c.values[rank]
+			entry.FieldID, entry.Value = c.fields[rank].ID, c.values[rank]
 		} else if e == nil {
 			continue
 		}
@@ -286,11 +290,12 @@ func (c *checked) mergedEntries(current []*Entry, retired []Entry) []Entry {
 }
 
 // mergedFiles returns the stored files that remain, then those that are sent for
-// visible fields. A new submission has no stored ones.
-func (c *checked) mergedFiles(stored []StoredFile) []StoredFile {
+// visible fields. A new submission has no stored ones. named are the stored ones with the
+// current ids of their fields.
+func (c *checked) mergedFiles(stored, named []StoredFile) []StoredFile {
 	var merged []StoredFile
-	for _, file := range stored {
-		rank := c.Rank(file.FieldID)
+	for i, file := range stored {
+		rank := c.Rank(named[i].FieldID)
 		written := rank >= 0 && c.sent[rank] != nil && c.shown[rank]
 		sameName := func(f StoredFile) bool { return f.Name == file.Name }
 		if !written || hasPart(c.values[rank], file.Name) && !slices.ContainsFunc(c.sent[rank].Files, sameName) {

@@ -21,10 +21,10 @@ var (
 		"submitterMail", "thanks", "notify", "fields",
 	}
 	fieldKeys = []string{
-		"id", "type", "label", "help", "required", "options", "scale",
+		"id", "was", "type", "label", "help", "required", "options", "scale",
 		"validate", "min", "max", "maxLength", "default", "by", "accept", "maxSize", "showIf",
 	}
-	optionKeys  = []string{"value", "label", "color"}
+	optionKeys  = []string{"value", "label", "color", "was"}
 	sectionKeys = []string{"section", "title", "grid", "showIf", "fields"}
 )
 
@@ -45,6 +45,7 @@ type formReader struct {
 	sections   map[string]int        // offsets by name
 	conditions []*conditionReader
 	references []boundReference
+	earlierIDs []earlierID
 	rules      int
 	scans      map[int]int // by rank: rules that read all of the field's value
 }
@@ -82,6 +83,8 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 	for _, b := range r.references {
 		r.checkReference(b)
 	}
+	r.checkEarlierIDs()
+	f.NameFields()
 	r.warnOfEditorsOnly()
 	r.findCycles()
 	if !p.failed {

@@ -89,6 +89,8 @@ func (d *dumper) macroID(id, derived string) { d.add(id != derived, " macro %s",
 func (d *dumper) field(form *forms.Form, f *forms.Field) {
 	d.add(true, "  %s %q label %q", f.Type, f.ID, f.Label)
 	d.macroID(f.MacroID, forms.MacroID(form.PageID, form.ID, "field", f.ID))
+	d.add(f.Was != nil, " was %q", f.Was)
+	d.add(f.ValueWas != nil, " values were %q", f.ValueWas)
 	d.add(f.Required, " required")
 	d.add(f.Validation != "", " %s", f.Validation)
 	d.add(f.Options != nil, " %q", f.Options)

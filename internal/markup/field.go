@@ -25,6 +25,9 @@ func (r *formReader) field(n *yaml.Node, inSection bool) {
 	if valueOf(n, "type") == nil {
 		r.errorf(n.Column, oneOf(forms.FieldTypes), `the field has no "type"`)
 	}
+	for _, name := range r.earlierNames(n) {
+		r.earlierIDs = append(r.earlierIDs, earlierID{name, rank})
+	}
 	r.options = append(r.options, map[string]bool{})
 	r.validation(n, f)
 	r.scale(n, f)
@@ -124,6 +127,7 @@ func (r *formReader) readOptions(n *yaml.Node, f *forms.Field) {
 		r.warnf(n.Column, "write them all, as in [1, 2, 3]", "%s is one option", quote(list[0].Value))
 	}
 	seen, shown := r.options[len(r.form.Fields)], map[string]string{} // values by what people read
+	var earlier []earlierValue
 	for _, item := range list {
 		option := r.option(item, f)
 		if option == nil {
@@ -144,15 +148,19 @@ func (r *formReader) readOptions(n *yaml.Node, f *forms.Field) {
 		}
 		seen[value], shown[label] = true, value
 		f.Options = append(f.Options, value)
+		for _, name := range r.earlierNames(item) {
+			earlier = append(earlier, earlierValue{name, value})
+		}
 	}
+	r.checkEarlierValues(f, earlier, seen)
 	f.Validation = forms.OneOf
 	if f.MultiValue() {
 		f.Validation = forms.AnyOf
 	}
 }
 
-// option reads an option: a text, or a mapping with a label or a colour beside its value,
-// which is returned. It is nil if there is none, which was reported.
+// option reads an option: a text, or a mapping with a label, a colour or earlier values
+// beside its value, which is returned. It is nil if there is none, which was reported.
 func (r *formReader) option(n *yaml.Node, f *forms.Field) (value *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		if !r.isText(n, "an option") {

@@ -127,8 +127,9 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 	return node
 }
 
-// valueNode returns the value of a parameter, or nil if it is empty. Options, addresses
-// and the ends of a scale are a list. A bound that is the answer to another field is written field:ID.
+// valueNode returns the value of a parameter, or nil if it is empty. Options, addresses,
+// earlier ids and the ends of a scale are a list. A bound that is the answer to another field is
+// written field:ID.
 func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	if p.nested {
 		return newNode(yaml.MappingNode, "", p.at) // formReader refuses it
@@ -147,7 +148,7 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	switch {
 	case p.name == "notify":
 		raw = strings.ReplaceAll(raw, ",", forms.Separator)
-	case p.name == "scale":
+	case p.name == "scale", p.name == "was":
 	case p.name != "options":
 		return newNode(yaml.ScalarNode, text, at)
 	case strings.Contains(text, ",") && !strings.Contains(text, forms.Separator):

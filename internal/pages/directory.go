@@ -84,6 +84,9 @@ func (d *Directory) List(_ context.Context, user User) ([]View, error) {
 	return list, nil
 }
 
+// LastKnown implements Source.
+func (d *Directory) LastKnown(id int64) *Page { return d.current.Load().pages[id] }
+
 // Ready implements Source.
 func (d *Directory) Ready(context.Context) error {
 	err := d.watcher.Ready()

@@ -426,6 +426,14 @@ func (w *Wiki) rightsOn(ctx context.Context, c wiki.Caller, list []*wikiPage) (m
 	}
 }
 
+// LastKnown implements Source.
+func (w *Wiki) LastKnown(id int64) *Page {
+	if page, ok := w.pages.GetIfPresent(id); ok {
+		return page.Page
+	}
+	return nil
+}
+
 // Ready implements Source. Everybody may ask, so that the answer counts for a
 // second.
 func (w *Wiki) Ready(ctx context.Context) error {

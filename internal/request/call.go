@@ -83,7 +83,7 @@ func (c *Call) Receive(
 		before.DropFiles(c.Context(), service.StagedFiles(answers))
 		return nil, nil, err
 	}
-	return access, answers, bad
+	return access, access.Form.CurrentAnswers(answers), bad
 }
 
 // Submission opens the form that the path names, and reads the id of the

@@ -109,8 +109,8 @@ func (m *multipartBody) note(name, fault string) {
 
 // misfit records why a value can't be one of the field. A field that always
 // shows refuses it; of one that has a condition, it is not yet known.
-func (m *multipartBody) misfit(field *forms.Field, message string) {
-	a, _ := m.answer(field.ID)
+func (m *multipartBody) misfit(name string, field *forms.Field, message string) {
+	a, _ := m.answer(name)
 	a.Misfit = cmp.Or(a.Misfit, message)
 	m.refused = m.refused || field.Condition == nil
 }
@@ -144,7 +144,7 @@ func (m *multipartBody) textPart(p formPart) error {
 func (m *multipartBody) textAnswer(name, value string) error {
 	field := m.access.Form.Field(name)
 	if field != nil && field.Type == forms.File && value != "" {
-		m.misfit(field, "must be sent as a file: the part needs a filename")
+		m.misfit(name, field, "must be sent as a file: the part needs a filename")
 		return nil
 	}
 	a, isNew := m.answer(name)
@@ -164,7 +164,7 @@ func (m *multipartBody) textAnswer(name, value string) error {
 	}
 	if m.extra == nil && field != nil && field.Condition == nil && !field.MultiValue() {
 		if msg := field.CheckAnswer(*a); msg != "" { // before files are stored in vain
-			m.misfit(field, msg)
+			m.misfit(name, field, msg)
 		}
 	}
 	return nil
@@ -190,11 +190,11 @@ func (m *multipartBody) filePart(p formPart) error {
 	case field == nil:
 		m.note(name, forms.MsgUnknownField)
 	case tooMany:
-		m.misfit(field, service.TooManyFiles)
+		m.misfit(name, field, service.TooManyFiles)
 	case field.Type != forms.File:
-		m.misfit(field, forms.MsgNoFileField)
+		m.misfit(name, field, forms.MsgNoFileField)
 	case !m.access.MaySet(field):
-		m.misfit(field, forms.MsgByEditors)
+		m.misfit(name, field, forms.MsgByEditors)
 	default:
 		a, isNew := m.answer(name)
 		if !isNew && m.sent[name] == 1 && a.Malformed == "" && a.Misfit == "" { // it was sent as a text
@@ -206,11 +206,11 @@ func (m *multipartBody) filePart(p formPart) error {
 		addName(a, forms.CleanFileName(p.fileName)) // for it not to be missing, and to tell what was not stored
 		return m.discard(content)
 	}
-	return m.stage(field, p.fileName, p.Header.Get("Content-Type"), content)
+	return m.stage(name, field, p.fileName, p.Header.Get("Content-Type"), content)
 }
 
-func (m *multipartBody) stage(field *forms.Field, fileName, declaredType string, content io.Reader) error {
-	a, _ := m.answer(field.ID)
+func (m *multipartBody) stage(name string, field *forms.Field, fileName, declaredType string, content io.Reader) error {
+	a, _ := m.answer(name)
 	fileName = forms.UniqueFileName(forms.CleanFileName(fileName), func(n string) bool {
 		return slices.ContainsFunc(a.Files, func(f forms.StoredFile) bool { return f.Name == n })
 	})
@@ -220,7 +220,7 @@ func (m *multipartBody) stage(field *forms.Field, fileName, declaredType string,
 		if m.extra != nil {
 			a.Misfit = nameFile(a.Misfit, message, fileName)
 		}
-		m.misfit(field, message)
+		m.misfit(name, field, message)
 		return m.discard(content)
 	}
 	if err != nil {

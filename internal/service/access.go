@@ -150,7 +150,7 @@ func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
 	if err != nil {
 		return forms.Submission{}, Explain(err)
 	}
-	return sub, nil
+	return a.Form.Current(sub)
 }
 
 // MayMerge tells what keeps the caller from changing a submission, whatever
@@ -240,13 +240,20 @@ func (a *Access) Merge(
 		return a.merge(old, answers, pre)
 	})
 	a.countWrite()
+	if err == nil {
+		merged, err = a.Form.Current(merged)
+	}
 	return merged, Explain(err)
 }
 
-// merge returns what an update makes of a submission, or why the caller may not
-// make it.
+// merge returns what an update makes of a submission as it is stored, or why the caller may
+// not make it.
 func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precondition) (store.Change, error) {
-	if err := a.mayMerge(old, pre); err != nil {
+	current, err := a.Form.Current(old)
+	if err == nil {
+		err = a.mayMerge(current, pre)
+	}
+	if err != nil {
 		return store.Change{}, err
 	}
 	stored, err := old.Entries.Decode()
@@ -259,7 +266,7 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 		return store.Change{}, err
 	}
 	change := store.Change{Entries: entries, Files: files}
-	if before := forms.ValuesBefore(stored, entries, old.Files, files); len(before) > 0 {
+	if before := a.Form.ValuesBefore(stored, entries, old.Files, files); len(before) > 0 {
 		change.Step = a.step(now, before)
 		change.Changed, change.Changer = now, change.Step.Username
 		change.Events = a.events(store.SubmissionUpdated, change.Changed, before)
@@ -344,6 +351,10 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		}
 	}
 	check := func(sub forms.Submission) error {
+		sub, err := a.Form.Current(sub)
+		if err != nil {
+			return err
+		}
 		return cmp.Or(a.MayDelete(sub, sub.Values), a.check(pre, sub))
 	}
 	told := a.events(store.SubmissionDeleted, a.service.opts.Now(), nil)

@@ -166,7 +166,12 @@ func (a *Access) OpenFile(
 		if err != nil {
 			return forms.StoredFile{}, nil, err
 		}
-		i := slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.FieldID == fieldID && f.Name == name })
+		i := -1
+		for _, id := range []string{fieldID, a.Form.CurrentID(fieldID)} {
+			if i < 0 {
+				i = slices.IndexFunc(sub.Files, func(f forms.StoredFile) bool { return f.FieldID == id && f.Name == name })
+			}
+		}
 		if i < 0 {
 			return forms.StoredFile{}, nil, Errorf(NotFound, "There is no such file.")
 		}

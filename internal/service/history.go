@@ -32,7 +32,8 @@ func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Ste
 	}
 	index, steps := a.Form.Index(), make([]forms.Step, 0, len(stored))
 	for _, s := range slices.Backward(stored) { // the value after a change is the one before the next
-		step := forms.Step{At: s.At, Username: s.Username, Changes: index.Changes(s.Before, current)}
+		before := a.Form.CurrentStep(s.Before, current)
+		step := forms.Step{At: s.At, Username: s.Username, Changes: index.Changes(before, current)}
 		if a.Form.Anonymous {
 			step.At, step.Username = forms.StartOfDay(s.At.In(a.service.opts.Zone)), ""
 		}
@@ -70,7 +71,7 @@ func (a *Access) mayReadChange(c forms.ValueChange) bool {
 	switch {
 	case a.Rights.Edit:
 		return true
-	case field == nil:
+	case field == nil, field.ID != c.FieldID:
 		return false
 	}
 	return !field.ByEditors || field.Offers(c.Before) && field.Offers(c.After)
@@ -85,7 +86,11 @@ func (a *Access) ClearHistory(ctx context.Context, id int64, pre Precondition) e
 		return Errorf(Forbidden, "Only editors of this page may remove earlier values.")
 	}
 	_, err := a.service.opts.Store.Update(ctx, a.key(id), func(sub forms.Submission) (store.Change, error) {
-		if err := a.check(pre, sub); err != nil {
+		current, err := a.Form.Current(sub)
+		if err == nil {
+			err = a.check(pre, current)
+		}
+		if err != nil {
 			return store.Change{}, err
 		}
 		entries, err := sub.Entries.Decode()

@@ -104,5 +104,6 @@ func (a *Access) replay(ctx context.Context, r repeatable) (sub forms.Submission
 			"This Idempotency-Key belongs to a submission with other answers. "+
 				"Send the same answers again, or use a new key. Nothing was stored.")
 	}
-	return sub, true, nil
+	sub, err = a.Form.Current(sub)
+	return sub, true, err
 }

@@ -40,12 +40,17 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 			continue
 		}
 		access := s.access(page, form, who)
-		switch sub, err := s.opts.Store.Get(ctx, access.key(sub.ID)); {
-		case err == nil:
-			own = append(own, OwnSubmission{sub, access})
-		case !errors.Is(err, store.ErrNotFound): // else it was deleted meanwhile
+		sub, err := s.opts.Store.Get(ctx, access.key(sub.ID))
+		if errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
+			continue
+		}
+		if err == nil {
+			sub, err = form.Current(sub)
+		}
+		if err != nil {
 			return nil, Explain(err)
 		}
+		own = append(own, OwnSubmission{sub, access})
 	}
 	return own, nil
 }

@@ -92,7 +92,7 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, error) {
 	by := -1
 	if opts.By != nil {
-		by = a.Form.Index().Rank(*opts.By)
+		by = a.Form.Index().Rank(a.Form.CurrentID(*opts.By))
 		if by < 0 || len(a.Form.Fields[by].Options) == 0 {
 			return forms.Summary{}, forms.InvalidRequest("by must be the id of a field with options")
 		}
@@ -131,6 +131,10 @@ func (a *Access) newLister(ctx context.Context, opts ListOptions) (*lister, erro
 	}
 	if err := invalid.Err(); err != nil {
 		return nil, err
+	}
+	opts.Filter = a.Form.CurrentFilter(opts.Filter)
+	if opts.Sort != nil {
+		opts.Sort = &forms.Sort{ID: a.Form.CurrentID(opts.Sort.ID), Descending: opts.Sort.Descending}
 	}
 	l := &lister{Access: a, opts: opts, unread: checkBytes}
 	if err := l.findColumns(ctx); err != nil {
@@ -212,6 +216,10 @@ func (l *lister) scan(ctx context.Context, q store.Query, visit func(forms.Submi
 	}
 	err := l.service.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
 		if err := l.check(sub); err != nil {
+			return err
+		}
+		sub, err := l.Form.Current(sub)
+		if err != nil {
 			return err
 		}
 		if l.match != nil {

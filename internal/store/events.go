@@ -74,7 +74,8 @@ type Queue struct {
 	Hook string // the name of a webhook, or MailHook
 	// Recipient is the address of a mail; "" for a webhook. For the submitter of
 	// a submission it is "ID FIELD": the id of the submission, and the field whose answer is
-	// the address. New and Change have " FIELD", and the engine adds the id.
+	// the address, with its earlier ids on lines of their own. New and Change have " FIELD",
+	// and the engine adds the id.
 	Recipient string
 	PageID    int64
 	FormID    string

@@ -81,8 +81,9 @@ func TestExamples(t *testing.T) {
 	}
 	for _, place := range []string{"form", "field", "option", "section"} {
 		for _, key := range markup.Keys[place] {
-			// Mails are in comments: on a server that sends none, they are a problem.
-			if !regexp.MustCompile(`(?m)^[- ]*(?:# )?` + key + `:`).MatchString(all) {
+			// A template was never changed. Mails are in comments: on a server that sends none,
+			// they are a problem.
+			if key != "was" && !regexp.MustCompile(`(?m)^[- ]*(?:# )?`+key+`:`).MatchString(all) {
 				t.Errorf("no template has %s", key)
 			}
 		}

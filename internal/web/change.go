@@ -44,22 +44,14 @@ func (c *call) changeSubmission() error {
 	if err != nil {
 		return err
 	}
-	if reason := closedText(st.access); reason != "" {
-		return &service.Error{Kind: service.Forbidden, Detail: reason}
+	if closed, ok := errors.AsType[*forms.Invalid](st.access.MayUpdate()); ok {
+		return &service.Error{Kind: service.Forbidden, Detail: upperFirst(closed.Errors[0]) + "."}
 	}
 	page, err := c.newChangePage(st, st.filling())
 	if err != nil {
 		return err
 	}
 	return c.render(http.StatusOK, "change", page)
-}
-
-// closedText says why a form takes no changes now, "" if it does.
-func closedText(access *service.Access) string {
-	if closed, ok := errors.AsType[*forms.Invalid](access.MayUpdate()); ok {
-		return upperFirst(closed.Errors[0]) + "."
-	}
-	return ""
 }
 
 // errChanged: the submission or its form is not in the state that the page shows.
@@ -217,7 +209,7 @@ func (st stored) changes(sent received) []forms.Answer {
 // changedFiles is an answer of files as a change: those that were chosen are added to
 // the stored ones, without those that are to go. It is nil if that changes nothing.
 func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []forms.Answer {
-	names := withoutRemoved(sent.FieldID, st.values[sent.FieldID], removed)
+	names := withoutRemoved(st.access.Form.Field(sent.FieldID), st.values[sent.FieldID], removed)
 	unchanged := strings.Join(names, forms.Separator) == st.values[sent.FieldID]
 	if unchanged && cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" {
 		return nil
@@ -235,12 +227,13 @@ func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []form
 }
 
 // withoutRemoved returns the file names in the value of a file field, without the removed ones.
-func withoutRemoved(fieldID, value string, removed map[string]bool) []string {
+func withoutRemoved(f *forms.Field, value string, removed map[string]bool) []string {
 	if value == "" {
 		return nil
 	}
 	return slices.DeleteFunc(strings.Split(value, forms.Separator), func(name string) bool {
-		return removed[fieldID+"/"+name] // no name has a slash
+		isRemoved := func(id string) bool { return removed[id+"/"+name] } // no name has a slash
+		return slices.ContainsFunc(f.IDs(), isRemoved)
 	})
 }
 

@@ -271,6 +271,23 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	return q
 }
 
+// Earlier tells drafts.js what the question and its options were called before, as JSON; ""
+// if they were not renamed.
+func (q *question) Earlier() string {
+	if q.Was == nil && q.ValueWas == nil {
+		return ""
+	}
+	was := struct {
+		IDs    []string          `json:"ids"`
+		Values map[string]string `json:"values"`
+	}{q.IDs()[1:], q.ValueWas}
+	if was.Values == nil {
+		was.Values = map[string]string{}
+	}
+	text, _ := json.Marshal(was) // strings can be encoded
+	return string(text)
+}
+
 // Needed reports whether a text has to say that the question needs an answer.
 // HTML has no way to require one of several checkboxes.
 func (q *question) Needed() bool { return q.Required && q.Kind == "checkboxes" }

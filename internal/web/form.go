@@ -50,15 +50,20 @@ func (c *call) showForm() error {
 func prefilled(access *service.Access, query url.Values) []string {
 	f, values := access.Form, access.Form.Defaults(access.Now())
 	for rank, field := range f.Fields {
-		given, named := query[field.ID]
-		if !named || field.Type == forms.File || !access.MaySet(field) {
+		given := query[field.ID]
+		for _, id := range field.Was {
+			if given == nil {
+				given = query[id]
+			}
+		}
+		if given == nil || field.Type == forms.File || !access.MaySet(field) {
 			continue
 		}
 		value := given[0]
 		if field.MultiValue() {
 			value = strings.Join(given, forms.Separator)
 		}
-		value = tidyValue(field, value)
+		value = tidyValue(field, field.CurrentValue(value))
 		if field.CheckAnswer(forms.Answer{FieldID: field.ID, Value: value}) == "" {
 			values[rank] = value
 		}

@@ -78,7 +78,7 @@ func (v *historyView) add(f *forms.Form, steps []forms.Step, bounds historyBound
 	answer := func(id, value string) answerView {
 		value = forms.Truncate(value, bounds.value)
 		bounds.total -= len(value)
-		if field := f.Field(id); field != nil {
+		if field := f.Field(id); field != nil && field.ID == id {
 			return newAnswer(field, value, nil)
 		}
 		return answerView{Label: id, Value: value}

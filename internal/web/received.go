@@ -66,6 +66,7 @@ func (c *call) receive(before *service.Access) (received, *service.Access, error
 	}
 	sent.answers = answers
 	if access != nil {
+		sent.extra[shownControl] = access.Form.CurrentIDs(sent.extra[shownControl])
 		tidy(access.Form, answers, prefilled(access, c.URL.Query()))
 	}
 	if err == nil && sent.extra.Get(forControl) != c.hashUser() {
@@ -149,7 +150,7 @@ func (r received) filling(f *forms.Form, before filling, stored map[string]strin
 		switch {
 		case field.Type == forms.File:
 			with.notStored[id] = text
-			names := withoutRemoved(id, with.values[rank], removed)
+			names := withoutRemoved(field, with.values[rank], removed)
 			with.values[rank] = strings.Join(names, forms.Separator)
 			for i, file := range with.files[id] {
 				with.files[id][i].Removed = !slices.Contains(names, file.Name)

@@ -124,7 +124,7 @@ const columnsMessage = "columns: the form has no field "
 // readColumns returns the columns that an address chooses, in their order; nil if it chooses
 // none. An anonymous form has neither numbers nor user names.
 func readColumns(f *forms.Form, params *request.Params) (ids []string) {
-	for _, id := range params.Values["columns"] {
+	for _, id := range f.CurrentIDs(params.Values["columns"]) {
 		switch {
 		case id == "", slices.Contains(ids, id), f.Anonymous && (id == forms.ColumnID || id == forms.ColumnUsername):
 		case f.Field(id) == nil && metadataLabels[id] == "":

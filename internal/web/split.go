@@ -16,7 +16,7 @@ func newSplitForm(f *forms.Form, page *resultsView) splitForm {
 	form := splitForm{Action: page.path, Params: hiddenValues(page.selection())}
 	for _, field := range f.Fields {
 		if len(field.Options) > 0 {
-			chosen := page.opts.By != nil && *page.opts.By == field.ID
+			chosen := page.opts.By != nil && f.CurrentID(*page.opts.By) == field.ID
 			form.Fields = append(form.Fields, choice{Value: field.ID, Label: clipLabel(field.Label), Chosen: chosen})
 		}
 	}

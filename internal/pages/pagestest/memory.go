@@ -88,6 +88,13 @@ func (m *Memory) List(_ context.Context, user pages.User) ([]pages.View, error) 
 	return list, nil
 }
 
+// LastKnown implements pages.Source.
+func (m *Memory) LastKnown(id int64) *pages.Page {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pages[id]
+}
+
 // Ready implements pages.Source.
 func (m *Memory) Ready(context.Context) error {
 	m.mu.Lock()

@@ -43,6 +43,7 @@ function attachDraft(form) {
   const tag = find(form, 'input[name="_tag"]')[0]?.value; // of the submission that is changed
   const keyInput = find(form, 'input[name="_key"]')[0]; // where a new submission is made
   const kept = { values: {}, files: [], ...access((store) => JSON.parse(store.getItem(name))) };
+  rename(questions, kept.values);
   const draft = { form, name, tag, keyInput, shownKey: keyInput?.value, questions, shown, kept, restored: true };
   drafts.set(form, draft);
   if (call(form, "hasAttribute", "data-typed")) {
@@ -56,6 +57,19 @@ function attachDraft(form) {
     tell(draft, `You typed something here earlier.${fate(draft)}`, ["Restore", restore], ["Discard", discard]);
   } else {
     restore(draft);
+  }
+}
+
+/** Moves answers to the names that questions and options have now. */
+function rename(questions, values) {
+  for (const { dataset } of questions.filter((question) => question.dataset.was)) {
+    const { ids, values: options } = JSON.parse(dataset.was);
+    const id = [dataset.field, ...ids].find((name) => Object.hasOwn(values, name));
+    if (id !== undefined) {
+      const renamed = (value) => (Object.hasOwn(options, value) ? options[value] : value);
+      values[dataset.field] = [values[id]].flat().map(renamed);
+    }
+    ids.forEach((old) => delete values[old]);
   }
 }
 

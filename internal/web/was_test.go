@@ -1,0 +1,49 @@
+package web
+
+import (
+	"strings"
+	"testing"
+)
+
+const commentForm = `form: f
+fields:
+  - {id: comment, type: textbox, label: Your words}
+  - {id: days, type: checkbox, label: Days, options: [monday, tuesday], default: [monday]}
+  - {id: papers, type: file, label: Papers}
+`
+
+var remarksForm = strings.NewReplacer("id: comment", "id: remarks, was: comment",
+	"monday, tuesday", "{value: mo, was: monday}, tuesday", "[monday]", "[mo]", "id: papers", "id: files, was: papers").Replace(commentForm)
+
+// TestRenamedWhileOpen: a form that was open while its page was changed can be sent, and so
+// can a link that fills in the old names.
+func TestRenamedWhileOpen(t *testing.T) {
+	e, b := newAlice(t, page1("edit: [carol]\n", commentForm))
+	typed := with(b.get(leavePath).values(), "comment", "Mine")
+	delete(typed, "days") // no box is ticked
+	e.Write(t, "1.md", page1("edit: [carol]\n", remarksForm)["1.md"])
+	sent := b.send(leavePath, typed, chosenFile{"papers", "a.txt", "text"}, chosenFile{"papers", "b.txt", "text"})
+	sent.want(200)
+	if got := e.stored(t, "f"); got["remarks"] != "Mine" || got["days"] != "" || got["files"] != "a.txt;b.txt" || len(got) != 3 {
+		t.Errorf("got %v", got)
+	}
+	// The same for a change, with a file that goes.
+	change := sent.submission() + "/change"
+	open := with(b.get(change).values(), "remarks", "Other", "days", "tuesday", "_remove", "files/a.txt")
+	e.Write(t, "1.md", page1("edit: [carol]\n", strings.NewReplacer("remarks, was: comment", "words, was: [remarks, comment]",
+		"files, was: papers", "pages, was: [files, papers]").Replace(remarksForm))["1.md"])
+	conflict := b.send(change, open) // the tag covers the names
+	conflict.want(409)
+	b.send(change, conflict.values()).want(200)
+	if got := e.stored(t, "f"); got["words"] != "Other" || got["days"] != "tuesday" || got["pages"] != "b.txt" {
+		t.Errorf("got %v", got)
+	}
+	filled := b.get(leavePath + "?comment=Filled&days=monday&days=tuesday")
+	if got := filled.values(); got.Get("words") != "Filled" || strings.Join(got["days"], " ") != "mo tuesday" {
+		t.Errorf("got %v", got)
+	}
+	filled.wantHTML(`data-was="{&#34;ids&#34;:[&#34;remarks&#34;,&#34;comment&#34;],&#34;values&#34;:{}}"`,
+		`data-was="{&#34;ids&#34;:[],&#34;values&#34;:{&#34;monday&#34;:&#34;mo&#34;}}"`)
+	e.get(t, "carol", leavePath+"/results?columns=comment&view=table").want(200, "Your words", "Other")
+	e.get(t, "carol", leavePath+"/results?by=days").want(200)
+}
