@@ -78,6 +78,11 @@ type Store interface {
 	// Errors: ErrUnavailable.
 	CountForm(ctx context.Context, pageID int64, formID string) (int, error)
 
+	// CountForms returns how many submissions each form of a page has, counted up to
+	// limit, or with page 0, each form of all pages. Forms without any are left out.
+	// Errors: ErrUnavailable.
+	CountForms(ctx context.Context, pageID int64, limit int) ([]FormCount, error)
+
 	// Latest returns a user's latest submissions to all forms: the MaxLatest with
 	// the highest ids, the highest first. There are none of a user named "". They
 	// come without Entries, Files, Changed and Changer.
@@ -159,6 +164,13 @@ type Key struct {
 	PageID int64
 	FormID string
 	ID     int64
+}
+
+// FormCount is how many submissions a form has.
+type FormCount struct {
+	PageID int64
+	FormID string
+	Count  int
 }
 
 // MaxLatest bounds the answer of Latest. Its statements have this number, too.

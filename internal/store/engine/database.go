@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -54,6 +55,8 @@ type Common struct {
 	Database Database
 	// SQLLatest selects page, form, id and time of the store.MaxLatest latest submissions of user $1.
 	SQLLatest string
+	// SQLCountForms selects page, form and number of submissions, up to $3, of forms on the pages $1 to $2.
+	SQLCountForms string
 }
 
 // queryRow copies the first row of a statement. No row is ErrNotFound.
@@ -77,6 +80,23 @@ func (c Common) Latest(ctx context.Context, username string) (found []forms.Subm
 		}
 	}, c.SQLLatest, username)
 	return found, Wrap(err, "read the latest submissions")
+}
+
+// CountForms implements store.Store.
+func (c Common) CountForms(ctx context.Context, pageID int64, limit int) (found []store.FormCount, err error) {
+	last := pageID
+	if pageID == 0 {
+		last = math.MaxInt64
+	}
+	err = c.Database.Query(ctx, func(next Next) {
+		found = nil
+		for form := (store.FormCount{}); next(&form.PageID, &form.FormID, &form.Count); {
+			if form.Count > 0 {
+				found = append(found, form)
+			}
+		}
+	}, c.SQLCountForms, pageID, last, int64(limit))
+	return found, Wrap(err, "count the submissions of forms")
 }
 
 // The statements of settings and sessions.

@@ -34,6 +34,15 @@ const (
 	// sqlCountForm counts up to store.MaxLimit.
 	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT 10000) AS n`
 
+	// sqlCountForms finds the forms one by one: that does not depend on how many submissions they have.
+	sqlCountForms = `WITH RECURSIVE stored AS (
+			(SELECT page_id, form_id FROM submissions WHERE page_id BETWEEN $1 AND $2 ORDER BY page_id, form_id LIMIT 1)
+			UNION ALL SELECT another.* FROM stored CROSS JOIN LATERAL (SELECT page_id, form_id FROM submissions s
+				WHERE (s.page_id, s.form_id) > (stored.page_id, stored.form_id) AND s.page_id <= $2
+				ORDER BY page_id, form_id LIMIT 1) AS another)
+		SELECT page_id, form_id, (SELECT count(*) FROM (SELECT 1 FROM submissions s
+			WHERE s.page_id = stored.page_id AND s.form_id = stored.form_id ORDER BY id LIMIT $3) AS n) FROM stored`
+
 	// sqlLockForm waits until no other transaction has the lock of the form. Two forms
 	// may share a lock.
 	sqlLockForm = `SELECT pg_advisory_xact_lock(hashtextextended($2, $1))`

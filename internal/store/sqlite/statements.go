@@ -49,7 +49,10 @@ const (
 	sqlSubmitted = `SELECT 1 WHERE EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 	// sqlCount counts the submissions of a form, up to store.MaxLimit.
-	sqlCount = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 10000)`
+	sqlCount      = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 10000)`
+	sqlCountForms = `SELECT page_id, form_id,
+			(SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > number << 40 AND row_id < (number + 1) << 40 LIMIT ?3))
+		FROM forms WHERE page_id BETWEEN ?1 AND ?2`
 
 	sqlInsert    = `INSERT INTO submissions (row_id, form, username, created, fields) VALUES (?, ?, ?, ?, ?)`
 	sqlInsertAll = `INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, changed, changer)

@@ -51,6 +51,10 @@ func TestPlans(t *testing.T) {
 	if strings.Count(plan, "COVERING INDEX submissions_by_user (username=?") != 4 || strings.Contains(plan, "SCAN submissions") {
 		t.Errorf("%s\nplan: %s", sqlLatest, plan)
 	}
+	plan = writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlCountForms) // which looks at all forms
+	if !strings.Contains(plan, byRowID+" (rowid>? AND rowid<?)") || strings.Contains(plan, "SCAN submissions") {
+		t.Errorf("%s\nplan: %s", sqlCountForms, plan)
+	}
 	plan = writerQuery(t, s, "EXPLAIN QUERY PLAN "+sqlDump) // which scans the forms
 	if !strings.Contains(plan, "SEARCH "+byRowID) || strings.Contains(plan, "TEMP B-TREE") {
 		t.Errorf("%s\nplan: %s", sqlDump, plan)

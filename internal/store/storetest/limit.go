@@ -1,8 +1,11 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -19,6 +22,7 @@ var limitTests = []test{
 	{"refused rows leave room", testLimitRefused},
 	{"what is loaded and cleared counts", testLimitLoaded},
 	{"more submissions than can be counted", testLimitBeyondCount},
+	{"the forms of a page, and all", testCountForms},
 }
 
 func withLimit(n store.New, limit int) store.New {
@@ -169,4 +173,32 @@ func testLimitBeyondCount(t *testing.T, b *bench) {
 	b.delete(t, store.Key{PageID: n.PageID, FormID: n.FormID, ID: 2})
 	b.create(t, n)
 	b.full(t, "full again", n)
+}
+
+func testCountForms(t *testing.T, b *bench) {
+	check := func(pageID int64, limit int, want string) {
+		t.Helper()
+		found, err := b.CountForms(ctx, pageID, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(found, func(a, b store.FormCount) int {
+			return cmp.Or(cmp.Compare(a.PageID, b.PageID), cmp.Compare(a.FormID, b.FormID))
+		})
+		Same(t, fmt.Sprintf("page %d, up to %d", pageID, limit), fmt.Sprint(found), want)
+	}
+	check(0, 10, "[]")
+	for page, form := range map[int64]string{1: "form", 2: "a", 3: "zoë", math.MaxInt64: "form"} {
+		n := sample(form, "amy", "x")
+		n.PageID = page
+		b.create(t, n)
+	}
+	b.fill(t, "form", 3, 10)
+	b.fill(t, "Form", 1, 10)
+	b.delete(t, b.create(t, sample("gone", "amy", "x")).key())
+	check(1, 10, "[{1 Form 1} {1 form 4}]")
+	check(1, 3, "[{1 Form 1} {1 form 3}]")
+	check(3, 10, "[{3 zoë 1}]")
+	check(4, 10, "[]")
+	check(0, math.MaxInt, "[{1 Form 1} {1 form 4} {2 a 1} {3 zoë 1} {9223372036854775807 form 1}]")
 }
