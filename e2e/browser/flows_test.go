@@ -38,6 +38,7 @@ var flows = []struct {
 	{"anonymous", anonymous},
 	{"results", results},
 	{"an editor answers", editorAnswers},
+	{"approve 20 requests", approveRequests},
 	{"long words and other scripts", longWords},
 	{"expired session", expiredSession},
 	{"refused pages", refusedPages},

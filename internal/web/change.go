@@ -58,9 +58,9 @@ func (c *call) changeSubmission() error {
 var errChanged = errors.New("changed meanwhile")
 
 // wantTag is the precondition that the submission is in the state that the page shows.
-func wantTag(sent url.Values) func(tag string) error {
+func wantTag(shown string) service.Precondition {
 	return func(tag string) error {
-		if tag != sent.Get(tagControl) {
+		if tag != shown {
 			return errChanged
 		}
 		return nil
@@ -118,7 +118,7 @@ func (c *call) merge(access *service.Access, before stored, sent received) error
 	if sent.extra.Has(setControl) && len(changes) == 0 { // a second press of the same button
 		return before.goOn(sent)
 	}
-	_, err := access.Merge(c.Context(), before.sub.ID, changes, wantTag(sent.extra), c.HoldAnswer)
+	_, err := access.Merge(c.Context(), before.sub.ID, changes, wantTag(sent.extra.Get(tagControl)), c.HoldAnswer)
 	var invalid *forms.Invalid
 	switch {
 	case errors.As(err, &invalid):

@@ -62,7 +62,7 @@ func (c *call) confirmed() (access *service.Access, id int64, unchanged service.
 		return nil, 0, nil, err
 	}
 	access, err = c.Reopen() // the body may have taken long to arrive
-	return access, id, wantTag(sent), err
+	return access, id, wantTag(sent.Get(tagControl)), err
 }
 
 func (c *call) deleteSubmission() error {

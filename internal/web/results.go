@@ -19,7 +19,9 @@ import (
 // a table of some of them.
 type resultsPage struct {
 	Layout
-	Deleted int64 // id of a submission that was deleted just now; 0 for none
+	Several *severalForm // nil unless the caller may change rows
+	Outcome outcome      // of a change of several; without a text for none
+	Deleted int64        // id of a submission that was deleted just now; 0 for none
 	Errors  []errorLine
 	Filter  filterForm
 	Active  []activeFilter
@@ -59,7 +61,10 @@ func (p *resultsPage) To() int64 { return p.From + int64(len(p.Table.Rows)) - 1 
 
 // results shows a page of results. It takes its slot before the query is read: a
 // page that is refused takes memory, too.
-func (c *call) results() error {
+func (c *call) results() error { return c.showResults(outcome{Status: http.StatusOK}) }
+
+// showResults is results with what became of several submissions just now.
+func (c *call) showResults(after outcome) error {
 	access, err := c.Form()
 	if err != nil {
 		return err
@@ -76,6 +81,10 @@ func (c *call) results() error {
 		return c.redirect(v.link(v.base()))
 	}
 	page := c.newResultsPage(access, v)
+	page.Outcome = after
+	if access.Rights.Edit && !v.print {
+		page.Several = c.newSeveralForm(access.Form, v)
+	}
 	if v.part && err == nil {
 		return c.render(http.StatusOK, "filter", page)
 	}
@@ -97,7 +106,7 @@ func (c *call) results() error {
 	}
 	page.addLinks(access.Form, v)
 	for {
-		err := c.render(http.StatusOK, "results", page)
+		err := c.render(after.Status, "results", page)
 		if !errors.Is(err, errPageTooLarge) || page.Table == nil || len(page.Table.Rows) == 0 {
 			return err
 		}
@@ -115,6 +124,9 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 	}
 	opts.Check = func() error { return c.MayStillList(access) }
 	table := newResultTable(access.Form, c.formPath(access.Form), v, c.HoldAnswer)
+	if page.Several != nil {
+		table.Tag = access.Tag
+	}
 	err := access.List(c.Context(), opts, func(sub forms.Submission) error {
 		if !access.Rights.SeeAll {
 			row, err := c.ownRow(access, sub, table.query)

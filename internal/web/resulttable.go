@@ -36,6 +36,7 @@ type resultTable struct {
 	More    int  // answers to fields that have left the page, beyond maxRetired
 	Cut     bool // rows are missing at the end
 	Rows    []tableRow
+	Tag     func(forms.Submission) string // nil unless the caller may change rows
 
 	form     *forms.Form
 	path     string // of a submission, without its id
@@ -69,6 +70,7 @@ type tableHeader struct {
 
 // tableRow is a submission. It holds the cells that are not empty.
 type tableRow struct {
+	Tag      string // "" unless the caller may change it
 	ID       int64
 	Created  time.Time // its day, if the form is anonymous
 	Username string
@@ -156,6 +158,9 @@ func (t *resultTable) newRow(sub forms.Submission) tableRow {
 	row := tableRow{
 		ID: sub.ID, Username: sub.Username, table: t,
 		Created: shownTime(t.form, sub.Created, t.view.zone), Changed: newChange(t.form, sub, t.view.zone),
+	}
+	if t.Tag != nil {
+		row.Tag = t.Tag(sub)
 	}
 	t.changes = t.changes || row.Changed != nil
 	return row

@@ -23,6 +23,7 @@ var pageTypes = map[string]any{
 	"page.html":       &wikiPage{},
 	"results.html":    &resultsPage{},
 	"sent.html":       &sentPage{},
+	"several.html":    &severalPage{},
 	"submission.html": &submissionPage{},
 	"form":            &formView{},
 }

@@ -109,6 +109,7 @@ var routes = []route{
 		handler: (*call).file, framed: true,
 	},
 	{pattern: "GET /page/{pageId}/form/{formId}/results", handler: (*call).results},
+	{pattern: "POST /page/{pageId}/form/{formId}/results", handler: (*call).changeSeveral},
 	{pattern: "GET /page/{pageId}/form/{formId}/results.csv", handler: export(encode.CSV)},
 	{pattern: "GET /page/{pageId}/form/{formId}/results.xlsx", handler: export(encode.XLSX)},
 	{pattern: "GET /page/{pageId}/form/{formId}/results.ndjson", handler: export(encode.NDJSON)},

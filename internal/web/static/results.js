@@ -31,3 +31,11 @@ if (asked && box && sorted.previousElementSibling) {
   const room = box.clientWidth - fixed - sorted.offsetWidth;
   box.scrollLeft = sorted.offsetLeft - fixed - Math.max(room, 0) / 2;
 }
+
+// The tick in the header is that of all rows.
+const all = document.getElementById("tick-all");
+all?.closest("table").addEventListener("change", ({ target }) => {
+  const ticks = [...document.getElementsByName("id")];
+  if (target === all) for (const tick of ticks) tick.checked = all.checked;
+  all.checked = ticks.every((tick) => tick.checked);
+});

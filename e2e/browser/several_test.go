@@ -1,0 +1,69 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+const purchase = "/page/11/form/purchase"
+
+// approveRequests has an editor grant all that waits with few clicks, undo it, and delete it.
+func approveRequests(t *testing.T, s *site) {
+	for i := range 20 {
+		s.store(t, ann, ann+"-secret", purchase, map[string]string{"what": fmt.Sprint("Pencil ", i+1)})
+	}
+	wantGranted := func(want int) {
+		t.Helper()
+		testkit.Same(t, "granted", strings.Count(s.get(t, purchase+"/result"), `"ok"`), want)
+	}
+	p := s.as(t, eve, "/")
+	clicks := 0
+	click := func(count int, act func()) {
+		clicks += count
+		act()
+	}
+	// all presses one of the two ways to mean all rows.
+	all := func(button string) {
+		t.Helper()
+		testkit.Same(t, "a button for all rows", p.Has("button", button+" all 20 on this page"), s.options.NoScript)
+		testkit.Same(t, "a tick for all rows", p.Has("checkbox", "All on this page"), !s.options.NoScript)
+		if s.options.NoScript {
+			click(1, func() { p.press(button + " all 20 on this page") })
+			return
+		}
+		click(1, func() { p.Click("checkbox", "All on this page") })
+		click(1, func() { p.press(button + " ticked") })
+	}
+	click(1, func() { p.follow("20 waiting in “Purchases”") })
+	p.Check()
+	click(2, func() { p.Select("Set", "State: Granted") })
+	all("Set")
+	p.want("20 set to State: Granted.", "No submission matches.")
+	p.Check()
+	wantGranted(20)
+	if clicks > 6 {
+		t.Errorf("%d clicks", clicks)
+	}
+	testkit.Same(t, "focus", p.Focused(), `status ""`)
+
+	// It was wrong.
+	p.press("Undo")
+	p.want("20 set back.", "1–20 of 20")
+	p.Check()
+	wantGranted(0)
+
+	p.press("Delete ticked")
+	p.wantStatus(http.StatusUnprocessableEntity)
+	p.want("Tick the submissions first. Nothing was changed.")
+	p.Check()
+	all("Delete")
+	p.want("Delete 20 submissions?", "Their files are deleted, too.")
+	p.Check()
+	p.press("Delete")
+	p.want("20 deleted.", "No submission matches.")
+	testkit.Same(t, "submissions", s.count(t, purchase), 0)
+}

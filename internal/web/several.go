@@ -1,0 +1,219 @@
+package web
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
+)
+
+// Controls that change several rows of the table at once: those that are ticked, or all.
+const (
+	rowsControl   = "_rows"   // the tags of all rows as they are shown, by id, as a query
+	answerControl = "_answer" // id of a field, "=" and an option
+	doControl     = "_do"     // the button: see changeSeveral; with allRows after it if it is for all rows
+	allRows       = "-all"
+)
+
+// severalForm is how editors change several submissions.
+type severalForm struct {
+	Action, For string
+	Answers     []choice
+}
+
+func (c *call) newSeveralForm(f *forms.Form, v *resultsView) *severalForm {
+	form := &severalForm{Action: v.link(v.query), For: c.hashUser()}
+	for _, field := range f.Fields {
+		for _, option := range field.Options {
+			if field.ByEditors && !field.MultiValue() {
+				answer := choice{Value: field.ID + "=" + option, Label: field.Label + ": " + field.LabelOf(option)}
+				form.Answers = append(form.Answers, answer)
+			}
+		}
+	}
+	return form
+}
+
+// Tags is what rowsControl holds.
+func (t *resultTable) Tags() string {
+	tags := url.Values{}
+	for _, row := range t.Rows {
+		tags.Set(strconv.FormatInt(row.ID, 10), row.Tag)
+	}
+	return tags.Encode()
+}
+
+// severalPage asks whether several submissions are really to go.
+type severalPage struct {
+	Layout
+	Form  *severalForm
+	Count int
+	Tags  string // see rowsControl
+}
+
+// outcome is what became of several submissions.
+type outcome struct {
+	Status int
+	Text   string // what was done, or why nothing was
+	Failed []failure
+	Undo   string // rowsControl of what can be set back; "" for nothing
+}
+
+// failure is why a submission was left as it is.
+type failure struct{ ID, Reason string }
+
+// changeSeveral changes several submissions as a button says.
+func (c *call) changeSeveral() error {
+	access, err := c.openForEditor()
+	if err != nil {
+		return err
+	}
+	sent, err := c.readForm(maxForm, errUnreadable)
+	if err != nil {
+		return err
+	}
+	if sent.Get(forControl) != c.hashUser() {
+		return errOtherUser
+	}
+	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery, c.Backend.Service.Now())
+	form := c.newSeveralForm(access.Form, v)
+	do, all := strings.CutSuffix(sent.Get(doControl), allRows)
+	tags := chosenRows(sent, all)
+	i := slices.IndexFunc(form.Answers, func(a choice) bool { return a.Value == sent.Get(answerControl) })
+	switch {
+	case len(tags) == 0:
+		return c.refuseSeveral("Tick the submissions first.")
+	case len(tags) > maxRows:
+		return c.refuseSeveral("Choose at most 200 submissions at a time.")
+	case do == "delete":
+		page := &severalPage{c.formLayout("Delete submissions", access), form, len(tags), tags.Encode()}
+		return c.render(http.StatusOK, "several", page)
+	case do == "confirm":
+		return c.writeSeveral(do, tags, "deleted")
+	case do == "undo":
+		return c.writeSeveral(do, tags, "set back")
+	case do == "set" && i >= 0:
+		id, value, _ := strings.Cut(form.Answers[i].Value, "=")
+		return c.writeSeveral(do, tags, "set to "+form.Answers[i].Label, forms.Answer{FieldID: id, Value: value})
+	default:
+		return c.refuseSeveral("Choose an answer first.")
+	}
+}
+
+// openForEditor opens the form with the current rights.
+func (c *call) openForEditor() (*service.Access, error) {
+	access, err := c.Reopen()
+	if err == nil && !access.Rights.Edit {
+		err = service.Errorf(service.Forbidden, "Only editors of this page may change several submissions.")
+	}
+	return access, err
+}
+
+func (c *call) refuseSeveral(problem string) error {
+	return c.showResults(outcome{Status: http.StatusUnprocessableEntity, Text: problem + " Nothing was changed"})
+}
+
+// chosenRows returns the tags of the rows that are meant, by id. One without a tag counts as changed.
+func chosenRows(sent url.Values, all bool) url.Values {
+	shown, _ := url.ParseQuery(sent.Get(rowsControl))
+	if all {
+		return shown
+	}
+	chosen := url.Values{}
+	for _, id := range sent["id"] {
+		chosen.Set(id, shown.Get(id))
+	}
+	return chosen
+}
+
+// writeSeveral writes to each submission by itself, and shows what became of them.
+func (c *call) writeSeveral(do string, tags url.Values, what string, answers ...forms.Answer) error {
+	result, done, undo := outcome{Status: http.StatusOK}, 0, url.Values{}
+	for _, id := range slices.Sorted(maps.Keys(tags)) {
+		c.Log.Working()
+		tag, err := c.writeRow(do, id, wantTag(tags.Get(id)), answers)
+		reason := whyNot(err)
+		switch {
+		case err == nil:
+			if done++; tag != "" && tag != tags.Get(id) {
+				undo.Set(id, tag)
+			}
+		case reason != "":
+			result.Failed = append(result.Failed, failure{id, reason})
+		case done > 0:
+			c.LogError("change several submissions", err)
+			return service.Errorf(service.Unavailable, "%d were %s, then it failed. The others are as they were.", done, what)
+		default:
+			return err
+		}
+	}
+	result.Text, result.Undo = strconv.Itoa(done)+" "+what, undo.Encode()
+	return c.showResults(result)
+}
+
+// writeRow writes to a submission, with the current rights. It returns its tag after that, "" if
+// it is gone.
+func (c *call) writeRow(
+	do, text string, unchanged service.Precondition, answers []forms.Answer,
+) (string, error) {
+	access, err := c.openForEditor()
+	if err != nil {
+		return "", err
+	}
+	id, _ := request.ParseID(text)
+	switch do {
+	case "confirm":
+		return "", access.Delete(c.Context(), id, unchanged)
+	case "undo":
+		if answers, err = c.lastChange(access, id); err != nil {
+			return "", err
+		}
+	}
+	merged, err := access.Merge(c.Context(), id, answers, unchanged, c.HoldAnswer)
+	if err != nil {
+		return "", err
+	}
+	values, err := merged.Values() // without what the submission does not show
+	if first := answers[0]; err == nil && values[first.FieldID] != first.Value {
+		err = service.Errorf(service.Forbidden, "It does not show this question.")
+	}
+	return access.Tag(merged), err
+}
+
+// lastChange returns the answers that undo the last change of a submission.
+func (c *call) lastChange(access *service.Access, id int64) (before []forms.Answer, err error) {
+	steps, err := access.History(c.Context(), forms.Submission{ID: id}) // it reads the rest
+	for _, step := range steps {
+		before = nil
+		for _, change := range step.Changes {
+			before = append(before, forms.Answer{FieldID: change.FieldID, Value: change.Before})
+		}
+	}
+	if err == nil && before == nil {
+		err = service.Errorf(service.Forbidden, "Its earlier values were removed.")
+	}
+	return before, err
+}
+
+// whyNot says why a submission was left as it is, "" if that is not about the submission.
+func whyNot(err error) string {
+	var known *service.Error
+	var invalid *forms.Invalid
+	switch {
+	case errors.Is(err, errChanged):
+		return "It has changed meanwhile."
+	case errors.As(err, &known):
+		return known.Detail
+	case errors.As(err, &invalid):
+		return otherErrors(invalid, nil)[0].Text + "."
+	default:
+		return ""
+	}
+}

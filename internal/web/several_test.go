@@ -1,0 +1,219 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
+)
+
+const requestsForm = `form: feedback
+closes: 2025-11-14
+lockIf: {field: state, equals: ok}
+fields:
+  - {id: name, type: textfield, label: Name}
+  - {id: why, type: textfield, label: Why, required: true, showIf: {all: [{field: state, equals: refused}, {field: name, equals: n1}]}}
+  - {id: level, type: radio, label: Level, by: editors, options: [low, high], showIf: {field: name, equals: n2}}
+  - {id: tags, type: checkbox, label: Tags, by: editors, options: [a, b]}
+  - {id: state, type: status, label: State, by: editors, options: [new, {value: ok, label: Granted}, refused]}
+`
+
+var requestsPage = page1("view: [alice, bob]\nedit: [alice]\n", requestsForm)
+
+// newRequests has so many submissions of bob, who has sent them before the form has closed.
+func newRequests(t testing.TB, on enginetest.Engine, count int) (*env, *browser) {
+	t.Helper()
+	e := newEnvOn(t, on, requestsPage)
+	e.Clock.Set(began.AddDate(0, 0, -2))
+	for i := range count {
+		e.submit(t, "bob", 1, "feedback", "name", fmt.Sprint("n", i+1))
+	}
+	e.Clock.Set(began)
+	return e, e.signedIn(t, "alice")
+}
+
+// button returns what a button that changes several submissions sends, with some rows ticked.
+func (a *answer) button(do, answer, ticked string) url.Values {
+	a.t.Helper()
+	found := a.all(func(n *html.Node) bool { return n.Data == "button" && attribute(n, "value") == do })
+	if len(found) == 0 {
+		a.t.Fatalf("%s: no button %q: %s", a.path, do, a.text())
+	}
+	form := found[0]
+	for form.Data != "form" {
+		form = form.Parent
+	}
+	values := url.Values{doControl: {do}, answerControl: {answer}, "id": strings.Fields(ticked)}
+	for n := range form.Descendants() {
+		if attribute(n, "type") == "hidden" {
+			values.Add(attribute(n, "name"), attribute(n, "value"))
+		}
+	}
+	return values
+}
+
+// states are the stored states by id.
+func (e *env) states(t testing.TB) string {
+	t.Helper()
+	var list []string
+	for _, sub := range e.own(t, "bob", 1, "feedback") {
+		list = append(list, strings.TrimSuffix(fmt.Sprint(sub.ID, "=", valuesOf(t, sub)["state"]), "="))
+	}
+	return strings.Join(list, " ")
+}
+
+// TestSeveral has each submission be written by itself: what can't be done is told, and undoes
+// nothing. The form has closed, and lockIf holds: neither binds editors.
+func TestSeveral(t *testing.T) {
+	change := func(id int) func(*env, *browser, url.Values) {
+		return func(_ *env, b *browser, _ url.Values) {
+			b.fill(fmt.Sprintf("/page/1/form/feedback/submission/%d/change", id), "name", "other").want(200)
+		}
+	}
+	for _, c := range []struct {
+		name, do, answer, ticked string
+		change                   func(e *env, b *browser, sent url.Values)
+		status                   int
+		says, states             string
+	}{
+		{"done", "set", "state=ok", "1 3", nil, 200, "2 set to State: Granted. Undo", "1=ok 2 3=ok"},
+		{"all on the page", "set-all", "state=ok", "", nil, 200, "3 set to State: Granted. Undo", "1=ok 2=ok 3=ok"},
+		{"the question", "delete", "", "1 2", nil, 200, "Delete 2 submissions?", "1 2 3"},
+		{"the question about all", "delete-all", "", "1", nil, 200, "Delete 3 submissions?", "1 2 3"},
+		{"gone", "set", "state=ok", "1 2", func(_ *env, b *browser, _ url.Values) {
+			remove := b.get("/page/1/form/feedback/submission/1/delete")
+			b.postForm(remove.action(), remove.values()).want(200)
+		}, 200, "1 set to State: Granted. Undo 1 not done: Submission 1: There is no such submission.", "2=ok 3"},
+		{"changed meanwhile", "set", "state=ok", "1 2", change(2), 200, "1 set to State: Granted. Undo 1 not done: Submission 2: It has changed meanwhile.", "1=ok 2 3"},
+		{"refused by the form", "set", "state=refused", "1 2", nil, 200, "1 set to State: refused. Undo 1 not done: Submission 1: “why” is required.", "1 2=refused 3"},
+		{"a question that a row does not show", "set", "level=high", "1 2", nil, 200, "1 set to Level: high. Undo 1 not done: Submission 1: It does not show this question.", "1 2 3"},
+		{"a tag that was never shown", "set", "state=ok", "1 4 x", nil, 200, "1 set to State: Granted. Undo 2 not done: Submission 4: There is no such submission.", "1=ok 2 3"},
+		{"none ticked", "set", "state=ok", "", nil, 422, "Tick the submissions first. Nothing was changed.", "1 2 3"},
+		{"no answer", "set", "", "1", nil, 422, "Choose an answer first. Nothing was changed.", "1 2 3"},
+		{"no such option", "set", "state=maybe", "1", nil, 422, "Choose an answer first.", "1 2 3"},
+		{"not by editors", "set", "name=x", "1", nil, 422, "Choose an answer first.", "1 2 3"},
+		{"several answers", "set", "tags=a", "1", nil, 422, "Choose an answer first.", "1 2 3"},
+		{"201 ticked", "set", "state=ok", "", func(_ *env, _ *browser, sent url.Values) {
+			for i := range 201 {
+				sent.Add("id", fmt.Sprint(i+1))
+			}
+		}, 422, "Choose at most 200 submissions at a time. Nothing was changed.", "1 2 3"},
+		{"201 on the page", "set-all", "state=ok", "", func(_ *env, _ *browser, sent url.Values) {
+			for i := range 201 {
+				sent[rowsControl][0] += fmt.Sprintf("&%d=x", i+1)
+			}
+		}, 422, "Choose at most 200 submissions at a time. Nothing was changed.", "1 2 3"},
+		{"somebody else", "set", "state=ok", "1", func(_ *env, _ *browser, sent url.Values) {
+			sent.Set(forControl, "x")
+		}, 409, "Somebody else has signed in", "1 2 3"},
+		{"no editor any more", "set", "state=ok", "1", func(e *env, _ *browser, _ url.Values) {
+			e.Write(t, "1.md", strings.Replace(requestsPage["1.md"], "edit: [alice]", "edit: [bob]", 1))
+		}, 403, "Only editors of this page", "1 2 3"},
+		{"no editor after the first", "set", "state=ok", "1 2 3", func(e *env, _ *browser, _ url.Values) {
+			e.Store.FailWith(func(_ context.Context, operation string) error {
+				if operation == "update" {
+					e.Write(t, "1.md", strings.Replace(requestsPage["1.md"], "edit: [alice]", "edit: [bob]", 1))
+				}
+				return nil
+			})
+		}, 200, "1 set to State: Granted. 2 not done: Submission 2: Only editors of this page", "1=ok 2 3"},
+		{"a fault of the store after the first", "set", "state=ok", "1 2 3", func(e *env, _ *browser, _ url.Values) {
+			updates := 0
+			e.Store.FailWith(func(_ context.Context, operation string) error {
+				if operation == "update" {
+					updates++
+				}
+				if updates == 2 {
+					return errors.New("a fault")
+				}
+				return nil
+			})
+		}, 503, "1 were set to State: Granted, then it failed. The others are as they were.", "1=ok 2 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, b := newRequests(t, enginetest.Default(), 3)
+			sent := b.get(feedbackResults).button(c.do, c.answer, c.ticked)
+			if c.change != nil {
+				c.change(e, b, sent)
+			}
+			after := b.postForm(feedbackResults, sent)
+			e.Store.FailWith(func(context.Context, string) error { return nil })
+			after.want(c.status, c.says)
+			if got := e.states(t); got != c.states {
+				t.Errorf("stored: %s, want %s", got, c.states)
+			}
+		})
+	}
+}
+
+// TestSeveralAndBack has decisions about a filtered list taken, undone and taken again, and its
+// rows deleted, on both engines.
+func TestSeveralAndBack(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
+		e, b := newRequests(t, on, 4)
+		const open = feedbackResults + "?filter%5Bstate%5D%5Bnot-equals%5D=ok"
+		press := func(page *answer, do, answer, ticked, says, states string) *answer {
+			t.Helper()
+			after := b.postForm(page.action(), page.button(do, answer, ticked))
+			after.want(200, says)
+			if got := e.states(t); got != states {
+				t.Errorf("stored: %s, want %s", got, states)
+			}
+			return after
+		}
+		press(b.get(open), "set", "state=new", "3", "1 set to State: new.", "1 2 3=new 4")
+		done := press(b.get(open), "set-all", "state=ok", "", "4 set to State: Granted. Undo", "1=ok 2=ok 3=ok 4=ok")
+		done.want(200, "No submission matches.")
+		press(b.get(feedbackResults), "set", "state=ok", "1", "1 set to State: Granted.", "1=ok 2=ok 3=ok 4=ok").wantNoHTML("undo-all")
+		b.get("/page/1/form/feedback/submission/3").want(200, "History", "Statenew →became Granted")
+		removed := b.get("/page/1/form/feedback/submission/4")
+		b.postForm("/page/1/form/feedback/submission/4/history", removed.values()).want(200, "Earlier values were removed")
+		back := press(done, "undo-all", "", "", "3 set back. Undo 1 not done: Submission 4: Its earlier values were removed.", "1 2 3=new 4=ok")
+		back.wantHTML("not-equals")
+		press(done, "undo-all", "", "", "0 set back. 4 not done: Submission 1: It has changed meanwhile.", "1 2 3=new 4=ok")
+		press(back, "undo-all", "", "", "3 set back.", "1=ok 2=ok 3=ok 4=ok")
+		question := press(b.get(feedbackResults), "delete", "", "2 3", "Delete 2 submissions?", "1=ok 2=ok 3=ok 4=ok")
+		b.fill("/page/1/form/feedback/submission/2/change", "name", "other").want(200)
+		press(question, "confirm-all", "", "", "1 deleted. 1 not done: Submission 2: It has changed meanwhile.", "1=ok 2=ok 4=ok").wantNoHTML("undo-all")
+	})
+}
+
+// TestSeveralOfAnAnonymousForm names no submission.
+func TestSeveralOfAnAnonymousForm(t *testing.T) {
+	e, b := newAlice(t, page1("", strings.Replace(requestsForm, "closes: 2025-11-14", "anonymous: true", 1)))
+	id := e.submit(t, "bob", 1, "feedback", "name", "n1")
+	e.submit(t, "bob", 1, "feedback", "name", "n2")
+	page := b.get(feedbackResults)
+	sent := page.button("set-all", "state=refused", "")
+	after := b.postForm(feedbackResults, sent)
+	after.want(200, "1 set to State: refused. Undo 1 not done: A submission: “why” is required.")
+	b.get(fmt.Sprint("/page/1/form/feedback/submission/", id)).want(200, "n1")
+	b.postForm(feedbackResults, after.button("undo-all", "", "")).want(200, "1 set back.")
+}
+
+// TestSeveralAreForEditors shows others no controls, and paper neither.
+func TestSeveralAreForEditors(t *testing.T) {
+	e, b := newRequests(t, enginetest.Default(), 1)
+	e.get(t, "bob", feedbackResults).wantNoHTML(`id="several"`, rowsControl)
+	bob := e.signedIn(t, "bob")
+	bob.postForm(feedbackResults, url.Values{"id": {"1"}, doControl: {"set"}}).want(403, "Only editors of this page")
+	b.get(feedbackResults+"?print=true").wantNoHTML(`id="several"`, rowsControl, "tick")
+	b.get(feedbackResults+"?view=summary").wantNoHTML(`id="several"`, rowsControl)
+	b.postForm(feedbackResults+"?print=true", b.get(feedbackResults).button("set", "", "")).want(422, "Tick the submissions first.")
+}
+
+// BenchmarkSeveral sets as many as one request may.
+func BenchmarkSeveral(b *testing.B) {
+	_, alice := newRequests(b, enginetest.SQLite, maxRows)
+	for i := 0; b.Loop(); i++ {
+		option := []string{"new", "ok"}[i%2]
+		sent := alice.get(feedbackResults+"?limit=200").button("set-all", "state="+option, "")
+		alice.postForm(feedbackResults+"?limit=200", sent).want(200, "200 set to State: ")
+	}
+}
