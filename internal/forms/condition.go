@@ -49,16 +49,16 @@ const (
 // Condition decides whether a field or section shows. A nil *Condition means
 // that it always shows.
 type Condition struct {
-	Match Match
-	Rules []Rule // never empty
+	Match Match  `json:"match"`
+	Rules []Rule `json:"rules"` // never empty
 }
 
 // Rule compares one field's value. Value holds the list of InList joined with
 // Separator, and is empty for Empty and NotEmpty.
 type Rule struct {
-	FieldID  string
-	Operator Operator
-	Value    string
+	FieldID  string   `json:"fieldId"`
+	Operator Operator `json:"operator"`
+	Value    string   `json:"value"`
 }
 
 // Holds reports whether the rule holds for the value of field f.

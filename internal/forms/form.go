@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -83,6 +84,8 @@ type Form struct {
 	// SubmitterMail is the id of the field with the address that is told when a submission
 	// has come, and when editors have changed answers that only they give; "" for none.
 	SubmitterMail string
+
+	definition atomic.Pointer[Definition] // once it was asked for
 }
 
 // ChangesByEditors reports whether a change, by the values before it, is one of answers that

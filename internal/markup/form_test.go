@@ -8,7 +8,12 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/formulary/formulary/internal/forms"
 )
+
+var exported = cmpopts.IgnoreUnexported(forms.Form{})
 
 const smallForm = "form: a\nfields:\n  - {id: x, type: date}\n"
 
@@ -82,7 +87,7 @@ func checkCarried(t interface {
 			}
 			if len(got.Blocks) != 1 {
 				t.Errorf("format %d: %d blocks, diagnostics %v in %q", format, len(got.Blocks), got.Diagnostics, page)
-			} else if diff := gocmp.Diff(want, got.Blocks[0].Form); diff != "" {
+			} else if diff := gocmp.Diff(want, got.Blocks[0].Form, exported); diff != "" {
 				t.Errorf("format %d (-alone +in a block): %s\n%q\n%v", format, diff, page, got.Diagnostics)
 			}
 		}

@@ -43,7 +43,7 @@ func fuzz(f *testing.F, format Format) {
 		sameNodes := gocmp.Comparer(func(a, b ast.Node) bool {
 			return a == nil || b == nil || a.Kind() == b.Kind() && a.ChildCount() == b.ChildCount()
 		})
-		if diff := gocmp.Diff(p, read(format, nameID, src), sameNodes); diff != "" {
+		if diff := gocmp.Diff(p, read(format, nameID, src), sameNodes, exported); diff != "" {
 			t.Errorf("parsed twice: %s", diff)
 		}
 		if !slices.Equal(before, src) {

@@ -115,7 +115,7 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 		return store.New{}, err
 	}
 	n := a.unfilled()
-	n.Created, n.Entries, n.Files = now, entries, files
+	n.Created, n.Entries, n.Files, n.Definition = now, entries, files, a.Form.Definition()
 	n.Events = a.events(store.SubmissionCreated, n.Created, nil)
 	return n, nil
 }

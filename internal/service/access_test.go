@@ -197,9 +197,7 @@ func TestSubmissionUnderAnotherFormOrPage(t *testing.T) {
 	w := newWorld(t)
 	second := *w.page
 	second.ID = 2
-	form := *w.page.Forms[0]
-	form.PageID = 2
-	second.Forms = []*forms.Form{&form}
+	second.Forms = []*forms.Form{{ID: "named", PageID: 2, Fields: w.page.Forms[0].Fields}}
 	w.source.Put(&second, pagestest.Everything)
 	sub := w.submits(editor, "named", "x")
 

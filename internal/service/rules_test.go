@@ -11,9 +11,9 @@ import (
 )
 
 // addForm puts a form on page 1.
-func (w *world) addForm(f forms.Form) {
+func (w *world) addForm(f *forms.Form) {
 	f.PageID = 1
-	w.page.Forms = append(w.page.Forms, &f)
+	w.page.Forms = append(w.page.Forms, f)
 }
 
 // Days are those of the zone, and fields of editors are theirs.
@@ -21,7 +21,7 @@ func TestRulesKnowDayAndEditor(t *testing.T) {
 	w := newWorld(t)
 	w.opts.Zone = time.FixedZone("UTC+13", 13*60*60) // the next day there
 	state := &forms.Field{ID: "state", Type: forms.Textfield, ByEditors: true}
-	w.addForm(forms.Form{ID: "rules", Fields: []*forms.Field{
+	w.addForm(&forms.Form{ID: "rules", Fields: []*forms.Field{
 		{ID: "day", Type: forms.Date, Validation: forms.DateOnly, Default: forms.Today, Min: &forms.Bound{Value: forms.Today}}, state,
 	}})
 	a, e := w.as(owner, "rules"), w.as(editor, "rules")

@@ -51,7 +51,7 @@ func newWorldOn(t *testing.T, on enginetest.Engine) *world {
 	w.page = &pages.Page{ID: 1, Title: "Page 1"}
 	w.source = &pagestest.Memory{}
 	w.source.Put(w.page, w.rights)
-	for _, f := range []forms.Form{
+	for _, f := range []*forms.Form{
 		{ID: "named"},
 		{ID: "named-once", OneSubmission: true},
 		{ID: "anonymous", Anonymous: true},
@@ -60,7 +60,7 @@ func newWorldOn(t *testing.T, on enginetest.Engine) *world {
 	} {
 		f.PageID = 1
 		f.Fields = []*forms.Field{{ID: "text", Type: forms.Textbox, Required: true}, {ID: "n", Type: forms.Textfield, Validation: forms.Numeric}}
-		w.page.Forms = append(w.page.Forms, &f)
+		w.page.Forms = append(w.page.Forms, f)
 	}
 	engine, dir := on.OpenIn(t)
 	w.store, w.dir = engine, dir

@@ -38,7 +38,7 @@ type Archive interface {
 	// Errors: ErrFull, ErrUnavailable.
 	LoadEvents(ctx context.Context, events []Event) error
 
-	// Clear removes all submissions, their history, files and events. It is for a copy that begins
+	// Clear removes all submissions, their definitions, history, files and events. It is for a copy that begins
 	// again, while nothing else uses the store. Ids that were assigned are not
 	// assigned again. Errors: ErrFull, ErrUnavailable.
 	Clear(ctx context.Context) error
@@ -86,6 +86,7 @@ const (
 type Record struct {
 	forms.Submission
 	SubmitterKey, Key, Body string // see New
+	Definition              forms.Definition
 	History                 []Step
 
 	// Open reads the content of one of Files in the snapshot of Dump, until

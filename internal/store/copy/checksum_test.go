@@ -43,7 +43,7 @@ func changeEach(v reflect.Value, path string, changed func(path string)) {
 }
 
 // TestChecksumCoversAll: every change of a submission or an event shows, but for the ids of files and events, which
-// a copy has anew.
+// a copy has anew, and the text of a definition, which its hash is made of.
 func TestChecksumCoversAll(t *testing.T) {
 	at := time.UnixMilli(1700000000123).UTC()
 	r := store.Record{
@@ -51,7 +51,7 @@ func TestChecksumCoversAll(t *testing.T) {
 			ID: 12, PageID: 7, FormID: "form", Username: "amy", Created: at, Changed: at, Changer: "bob", Entries: []byte(`{"f":{}}`),
 			Files: []forms.StoredFile{{ID: 1, FieldID: "f", Name: "a", Size: 3, SHA256: "aa", Type: "text/plain"}, {ID: 2, FieldID: "f", Name: "b"}},
 		},
-		SubmitterKey: "user:amy", Key: "key", Body: "body",
+		SubmitterKey: "user:amy", Key: "key", Body: "body", Definition: forms.Definition{Text: "{}", Hash: 1},
 		History: []store.Step{{At: at, Username: "bob", Before: map[string]string{"f": "x"}}, {At: at}},
 	}
 	e := store.Event{
@@ -66,7 +66,7 @@ func TestChecksumCoversAll(t *testing.T) {
 	}
 	seen := map[string]string{sum(): "no change"}
 	check := func(path string) {
-		isNew := path == ".Submission.Files[0].ID" || path == ".ID"
+		isNew := path == ".Submission.Files[0].ID" || path == ".Definition.Text" || path == ".ID"
 		if before, ok := seen[sum()]; ok != isNew {
 			t.Errorf("%s: the same checksum as %q", path, before)
 		}

@@ -16,12 +16,15 @@ func NewRecord(id int64, n *store.New) (store.Record, error) {
 		return store.Record{}, err
 	}
 	created := n.Created.Truncate(time.Millisecond).UTC()
-	return store.Record{SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body, Submission: forms.Submission{
-		ID: id, PageID: n.PageID, FormID: n.FormID,
-		Username: n.Username, Created: created, Changer: n.Username, Changed: created,
-		Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
-		Files:   slices.Clone(n.Files),
-	}}, nil
+	return store.Record{
+		SubmitterKey: n.SubmitterKey, Key: n.Key, Body: n.Body, Definition: n.Definition,
+		Submission: forms.Submission{
+			ID: id, PageID: n.PageID, FormID: n.FormID,
+			Username: n.Username, Created: created, Changer: n.Username, Changed: created,
+			Entries: forms.EncodeEntries(make([]byte, 0, 96*len(entries)+2), entries),
+			Files:   slices.Clone(n.Files),
+		},
+	}, nil
 }
 
 // Merge returns a submission as it is stored after an update, and what merge has returned. A panic of merge is an

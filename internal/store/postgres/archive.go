@@ -29,8 +29,9 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 				return err
 			}
 		}
+		readDefinition := engine.DefinitionReader(ctx, querier{tx.Conn()})
 		for {
-			records, err := fetch(ctx, tx)
+			records, err := fetch(ctx, tx, readDefinition)
 			if err != nil {
 				return err
 			}
@@ -57,17 +58,21 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 }
 
 // fetch returns the next rows of a dump.
-func fetch(ctx context.Context, tx pgx.Tx) ([]store.Record, error) {
+func fetch(ctx context.Context, tx pgx.Tx, readDefinition func(*store.Record) error) ([]store.Record, error) {
 	rows, _ := tx.Query(ctx, fmt.Sprintf(`FETCH %d FROM dump`, fetchRows)) // the rows have its error
 	records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
 		var r store.Record
-		err := readSubmission(row, &r.Submission, &r.PageID, &r.FormID, &r.ID, &r.SubmitterKey, &r.Key, &r.Body)
+		err := readSubmission(row, &r.Submission,
+			&r.PageID, &r.FormID, &r.ID, &r.SubmitterKey, &r.Key, &r.Body, &r.Definition.Hash)
 		r.Open = func(f forms.StoredFile) io.ReadCloser {
 			return engine.OpenContent(ctx, f, querier{tx.Conn()}, func() {})
 		}
 		return r, err
 	})
 	for i := range records {
+		if err == nil {
+			err = readDefinition(&records[i])
+		}
 		if r := &records[i]; err == nil && r.IsChanged() {
 			r.History, err = engine.ReadHistory(ctx, querier{tx.Conn()}, r.ID)
 		}
@@ -97,6 +102,15 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	}
 	ctx = context.WithoutCancel(ctx) // a write that has begun is completed
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+		definitions := &pgx.Batch{}
+		for i, r := range records {
+			if d := r.Definition; d.Hash != 0 && (i == 0 || d.Hash != records[i-1].Definition.Hash) {
+				definitions.Queue(sqlStoreDefinition, r.PageID, r.FormID, d.Hash, d.Text)
+			}
+		}
+		if err := tx.SendBatch(ctx, definitions).Close(); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, sqlInsert, columns...); err != nil {
 			return duplicateError(err)
 		}
@@ -134,7 +148,7 @@ func duplicateError(err error) error {
 // Clear implements store.Archive.
 func (s *Store) Clear(ctx context.Context) error {
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `TRUNCATE submissions, history, file_chunks, staged_files, events, event_queues`)
+		_, err := tx.Exec(ctx, `TRUNCATE submissions, definitions, history, file_chunks, staged_files, events, event_queues`)
 		return err
 	})
 	return engine.Wrap(err, "remove all submissions")

@@ -14,8 +14,10 @@ import (
 )
 
 // needsOwnTx reports whether a create has a transaction of its own: to a form with a limit,
-// which is locked for it, or with files, whose contents become the submission's.
-func (c *creation) needsOwnTx() bool { return c.new.Limit > 0 || len(c.new.Files) > 0 }
+// which is locked for it, with files, whose contents become the submission's, or with a new definition.
+func (c *creation) needsOwnTx() bool {
+	return c.new.Limit > 0 || len(c.new.Files) > 0 || c.storeDefinition
+}
 
 // sharedFirst puts the creates that share a transaction first: they must not wait
 // for the locks of the others.
@@ -34,7 +36,7 @@ func sharedFirst(ops []*operation) {
 func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
 	columns, op := b.columns(), b[0]
 	refused := map[int64]*operation{}
-	switch err := begin(ctx, conn, &op.Value.new); {
+	switch err := begin(ctx, conn, op.Value); {
 	case errors.Is(err, store.ErrAlreadySubmitted), errors.Is(err, store.ErrLimit):
 		op.Err, refused[op.Value.stored.ID] = err, op
 	case err != nil:
@@ -59,9 +61,12 @@ func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
 // begin begins the transaction of one create, and returns the error of Refusal. A form
 // with a limit is locked until the transaction ends: of concurrent transactions, in this
 // process and in others, each counts what the one before has stored.
-func begin(ctx context.Context, conn *pgx.Conn, n *store.New) error {
-	steps := &pgx.Batch{}
+func begin(ctx context.Context, conn *pgx.Conn, c *creation) error {
+	n, steps := &c.new, &pgx.Batch{}
 	steps.Queue(`BEGIN`)
+	if c.storeDefinition {
+		steps.Queue(sqlStoreDefinition, n.PageID, n.FormID, n.Definition.Hash, n.Definition.Text)
+	}
 	if n.Limit > 0 {
 		steps.Queue(sqlLockForm, n.PageID, n.FormID)
 	}

@@ -58,17 +58,17 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 	openStore(t, url).Close()
 	exec(t, url, `UPDATE formulary_schema SET version_id = 99`)
 	for _, mustExist := range []bool{false, true} {
-		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 6")
+		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it has schema version 99 and this formulary needs version 7")
 	}
-	exec(t, url, `UPDATE formulary_schema SET version_id = 6`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 7`)
 	openStore(t, url)
 }
 
 // makeOlder makes the schema one of version 1.
 func makeOlder(t *testing.T, url string) {
 	t.Helper()
-	exec(t, url, `ALTER TABLE submissions DROP COLUMN changed, DROP COLUMN changer`)
-	exec(t, url, `DROP TABLE events, event_queues, history`)
+	exec(t, url, `ALTER TABLE submissions DROP COLUMN changed, DROP COLUMN changer, DROP COLUMN definition`)
+	exec(t, url, `DROP TABLE events, event_queues, history, definitions`)
 	exec(t, url, `UPDATE formulary_schema SET version_id = 1`)
 }
 
@@ -126,9 +126,11 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
 			t.Errorf("%+v, %v", sub, err)
 		}
+		_, err = s.Definition(ctx, keyOf(old))
+		testkit.ErrorIs(t, "definition", err, store.ErrNotFound)
 		s.Close()
 	}
-	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "6")
+	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "7")
 }
 
 func TestAnotherProgramsTableIsLeftAlone(t *testing.T) {

@@ -62,3 +62,9 @@ func TestLastIDWhileItAdvances(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestReplicasKeepDefinitions: one replica removes the definitions of a form while another uses them.
+func TestReplicasKeepDefinitions(t *testing.T) {
+	r := replicas(t)
+	storetest.CreateAndDelete(t, r[0], r[1])
+}

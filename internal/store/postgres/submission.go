@@ -162,5 +162,22 @@ func (s *Store) Delete(
 	if err == nil && len(removed) > 0 {
 		s.SweepSoon()
 	}
+	if err == nil {
+		s.removeDefinitions(ctx, key)
+	}
 	return err
+}
+
+// removeDefinitions removes the definitions of a form that has no submissions any more. It is a transaction of its
+// own, after the delete: concurrent deletes see each other only then, and creates, which it waits for, may wait for
+// the delete. What stays because of an error goes when the form has lost its last submission again.
+func (s *Store) removeDefinitions(ctx context.Context, key store.Key) {
+	var id int64
+	err := database{s}.Query(ctx, func(next engine.Next) { next(&id) }, sqlAnySubmission, key.PageID, key.FormID)
+	if err != nil || id != 0 {
+		return
+	}
+	_ = database{s}.Transact(ctx, // with a snapshot for each statement: the second sees what creates have stored
+		engine.Statement{SQL: sqlLockDefinitions, Args: []any{key.PageID, key.FormID}},
+		engine.Statement{SQL: sqlRemoveDefinitions, Args: []any{key.PageID, key.FormID}})
 }

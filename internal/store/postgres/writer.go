@@ -34,6 +34,8 @@ type writer struct {
 type creation struct {
 	new    store.New
 	stored store.Record // set before the statement
+
+	storeDefinition bool // because it is not stored
 }
 
 type operation = engine.Op[*creation]
@@ -106,10 +108,19 @@ func statementSize(ops []*operation) int {
 
 // create stores submissions with one statement and sets the outcome of each
 // operation. If the statement fails, a single row may be the cause, for instance
-// by a character that the database can't store. Then each is stored by itself.
+// by a character that the database can't store. Then each is stored by itself. If a
+// definition is not stored, the first stores its own, which mostly is that of all.
 func (s *Store) create(ops []*operation) {
 	err := s.insert(ops)
 	if err == nil {
+		return
+	}
+	if serverCode(err) == codeNoDefinition && !ops[0].Value.storeDefinition {
+		ops[0].Value.storeDefinition = true
+		s.create(ops[:1])
+		if len(ops) > 1 {
+			s.create(ops[1:])
+		}
 		return
 	}
 	if len(ops) == 1 || errors.Is(err, store.ErrUnavailable) {
@@ -197,10 +208,10 @@ func (b batch) withEvents(sql, told string, columns []any) (string, []any) {
 }
 
 // columns returns the parameters of sqlRows. The first six are those of
-// sqlInsertPlain.
+// sqlInsertPlain, before the definition.
 func columns(records []store.Record) []any {
 	n := len(records)
-	pages, ids, created := make([]int64, n), make([]int64, n), make([]int64, n)
+	pages, ids, created, definitions := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	formIDs, usernames, submitterKeys := make([]string, n), make([]string, n), make([]string, n)
 	keys, bodies := make([]string, n), make([]string, n)
 	changed, changers := make([]*int64, n), make([]*string, n)
@@ -211,19 +222,24 @@ func columns(records []store.Record) []any {
 		usernames[i], created[i], fields[i] = r.Username, r.Created.UnixMilli(), r.Entries
 		submitterKeys[i], keys[i], bodies[i] = r.SubmitterKey, r.Key, r.Body
 		changed[i], changers[i] = lastChange(&r.Submission)
-		files[i] = forms.EncodeFiles(r.Files)
+		files[i], definitions[i] = forms.EncodeFiles(r.Files), r.Definition.Hash
 	}
 	return []any{
-		pages, formIDs, ids, usernames, created, fields, submitterKeys, keys, bodies, files, changed, changers,
+		pages, formIDs, ids, usernames, created, fields, definitions, submitterKeys, keys, bodies, files, changed, changers,
 	}
 }
 
 // insert stores the batch and sets the outcome of each operation.
 func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 	columns := b.columns()
-	hasKey := func(op *operation) bool { return op.Value.new.SubmitterKey != "" || op.Value.new.Key != "" }
-	if !slices.ContainsFunc(b, hasKey) {
-		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainWithEvents, columns[:6])
+	first := &b[0].Value.new
+	isPlain := func(op *operation) bool {
+		n := &op.Value.new
+		return n.SubmitterKey == "" && n.Key == "" && n.Definition.Hash == first.Definition.Hash
+	}
+	if !slices.ContainsFunc(b, func(op *operation) bool { return !isPlain(op) }) {
+		plain := append(slices.Clip(columns[:6]), first.PageID, first.FormID, first.Definition.Hash)
+		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainWithEvents, plain)
 		_, err := conn.Exec(ctx, sql, plain...)
 		if serverCode(err) == codeUniqueViolation { // a row that can be stored is stored by itself
 			err = conflictError(b[0].Value)

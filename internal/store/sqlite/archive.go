@@ -16,7 +16,7 @@ import (
 
 // The joins are CROSS JOINs because SQLite keeps the order of those: forms in
 // the order of their unique index, and within each its submissions by row id.
-const sqlDump = `SELECT ` + sqlSubmission + `, page_id, form_id, row_id, ifnull(submitter_key, ''), ifnull(key, ''), ifnull(body, '')
+const sqlDump = `SELECT ` + sqlSubmission + `, page_id, form_id, row_id, ifnull(submitter_key, ''), ifnull(key, ''), ifnull(body, ''), definition
 		FROM forms CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
 		ORDER BY page_id, form_id, row_id`
 
@@ -48,6 +48,7 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 // dumpRows visits the submissions. To be called in a read transaction.
 func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) error) error {
 	var visitErr error
+	readDefinition := engine.DefinitionReader(ctx, conn)
 	err := conn.query(sqlDump, func(rows *sqlite3.Stmt) error {
 		for visitErr == nil && rows.Step() {
 			key := store.Key{PageID: rows.ColumnInt64(6), FormID: rows.ColumnText(7), ID: submissionID(rows.ColumnInt64(8))}
@@ -56,6 +57,10 @@ func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) er
 				Submission: sub, SubmitterKey: rows.ColumnText(9), Key: rows.ColumnText(10), Body: rows.ColumnText(11),
 			}
 			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, conn, func() {}) }
+			r.Definition.Hash = rows.ColumnInt64(12)
+			if err == nil {
+				err = readDefinition(&r)
+			}
 			if err == nil && r.IsChanged() {
 				r.History, err = engine.ReadHistory(ctx, conn, r.ID)
 			}
@@ -88,6 +93,9 @@ func (t *tx) load(records []store.Record) error {
 		if err := t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, r.Key); err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
+		if err := t.storeDefinition(r.PageID, r.FormID, r.Definition); err != nil {
+			return err
+		}
 		err = t.conn.insertSubmission(form, &r)
 		switch {
 		case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
@@ -113,8 +121,9 @@ func (t *tx) load(records []store.Record) error {
 func (s *Store) Clear(ctx context.Context) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		clear(tx.counts)
+		clear(tx.definitions)
 		return tx.atomically(func() error {
-			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM history; DELETE FROM file_chunks; DELETE FROM staged_files;
+			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM definitions; DELETE FROM history; DELETE FROM file_chunks; DELETE FROM staged_files;
 				DELETE FROM events; DELETE FROM event_queues`)
 		})
 	})

@@ -67,6 +67,7 @@ func (t *tx) atomically(run func() error) error {
 		return t.conn.Exec(`RELEASE operation`)
 	}
 	t.seen = nil // the numbers of new forms are rolled back with it
+	clear(t.definitions)
 	if undo := t.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {
 		return errors.Join(err, undo)
 	}

@@ -52,7 +52,8 @@ func editFile(t *testing.T, dir, sql string) {
 // olderSchema makes a store one of version 1.
 const olderSchema = `DROP VIEW readable; CREATE VIEW readable AS SELECT 1;
 	ALTER TABLE submissions DROP COLUMN changed; ALTER TABLE submissions DROP COLUMN changer;
-	DROP TABLE events; DROP TABLE event_queues; DROP TABLE history; PRAGMA user_version = 1`
+	DROP TABLE events; DROP TABLE event_queues; DROP TABLE history;
+	DROP TABLE definitions; ALTER TABLE submissions DROP COLUMN definition; PRAGMA user_version = 1`
 
 func TestDamagedStoreIsRefused(t *testing.T) {
 	for _, c := range []struct {
@@ -128,7 +129,7 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
 		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 6"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 7"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
 		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
@@ -165,7 +166,9 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
 			t.Errorf("%+v, %v", sub, err)
 		}
-		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "6")
+		_, err = s.Definition(ctx, keyOf(old))
+		testkit.ErrorIs(t, "definition", err, store.ErrNotFound)
+		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "7")
 		storetest.Same(t, "view", writerQuery(t, s, "SELECT count(created) FROM readable"), "1")
 		must(t, s.Close())
 	}
@@ -179,7 +182,8 @@ func TestEventsWithoutQueueAreMigrated(t *testing.T) {
 	n.Events = []store.Event{{Queue: store.Queue{Hook: "crm"}, Type: store.SubmissionCreated, Message: "m"}}
 	mustCreate(t, s, n)
 	must(t, s.Close())
-	editFile(t, dir, `DELETE FROM event_queues; DROP INDEX event_queues_due; DROP TABLE history; PRAGMA user_version = 3`)
+	editFile(t, dir, `DELETE FROM event_queues; DROP INDEX event_queues_due; DROP TABLE history;
+		DROP TABLE definitions; ALTER TABLE submissions DROP COLUMN definition; PRAGMA user_version = 3`)
 	s = openStore(t, dir)
 	due, err := s.DueQueues(ctx, map[string]int64{"crm": 0}, 10)
 	if err != nil || len(due) != 1 {
@@ -338,5 +342,5 @@ func TestMustExist(t *testing.T) {
 	must(t, errors.Join(err, s.Close()))
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 99 and this formulary needs version 6")
+	wantError(t, err, "it has schema version 99 and this formulary needs version 7")
 }

@@ -39,6 +39,9 @@ func (c *creation) run(t *tx) error {
 		if err := t.conn.refusal(form, &c.New, t.counts); err != nil {
 			return 0, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, c.Key), err)
 		}
+		if err = t.storeDefinition(c.PageID, c.FormID, c.Definition); err != nil {
+			return 0, err
+		}
 		c.stored, err = t.insert(form, &c.New)
 		return makeRowID(form, c.stored.ID), err
 	})
@@ -75,6 +78,22 @@ func (s *Store) CountForm(ctx context.Context, pageID int64, formID string) (n i
 		return err
 	})
 	return n, err
+}
+
+// storeDefinition stores a definition, unless it is known to be stored.
+func (t *tx) storeDefinition(pageID int64, formID string, d forms.Definition) error {
+	if d.Hash == 0 || t.definitions[d.Hash] {
+		return nil
+	}
+	if err := t.conn.run(sqlInsertDefinition, pageID, formID, d.Hash, d.Text); err != nil {
+		return fmt.Errorf("store a definition: %w", err)
+	}
+	if len(t.definitions) >= maxRemembered {
+		clear(t.definitions)
+	}
+	t.definitions[d.Hash] = true
+	t.bytes += len(d.Text)
+	return nil
 }
 
 // insert stores a submission that was not refused.
@@ -179,9 +198,14 @@ func (s *Store) Delete(
 		}
 		err = tx.change(sub.Files, nil, events, func() (int64, error) {
 			return at, tx.atomically(func() error {
-				return tx.runAll(
+				err := tx.runAll(
 					engine.Statement{SQL: sqlDelete, Args: []any{at}},
-					engine.Statement{SQL: engine.SQLDeleteHistory, Args: []any{key.ID}})
+					engine.Statement{SQL: engine.SQLDeleteHistory, Args: []any{key.ID}},
+					engine.Statement{SQL: sqlRemoveDefinitions, Args: []any{key.PageID, key.FormID, at}})
+				if tx.conn.Changes() > 0 {
+					clear(tx.definitions)
+				}
+				return err
 			})
 		})
 		if err == nil {

@@ -29,12 +29,13 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	_, count := b.CountForm(ctx, r.PageID, r.FormID)
 	_, countForms := b.CountForms(ctx, r.PageID, 1)
 	_, latest := b.Latest(ctx, "amy")
+	_, definition := b.Definition(ctx, r.key())
 	_, update := b.Update(ctx, r.key(), merge)
 	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
 	_, stage := b.StageFile(ctx, strings.NewReader("late"))
 	_, open := b.OpenFile(ctx, r.key(), 1)
 	calls := map[string]error{
-		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count forms": countForms, "latest": latest, "update": update, "scan": scan,
+		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count forms": countForms, "latest": latest, "definition": definition, "update": update, "scan": scan,
 		"delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
 		"stage": stage, "open": open, "drop": b.DropFile(ctx, 1),
 	}

@@ -39,6 +39,7 @@ func Run(t *testing.T, open Opener, sql SQL) {
 		{"limit", limitTests},
 		{"changes", changeTests},
 		{"history", historyTests},
+		{"definitions", definitionTests},
 		{"keys", keyTests},
 		{"files", fileTests},
 		{"files that are removed", sweepTests},

@@ -1,0 +1,98 @@
+package forms
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+)
+
+// Definition is a form as it was when answers to it were checked: what the API's Form says, and
+// the labels of options. The zero value means that it is not known.
+type Definition struct {
+	Text string // see definitionJSON
+	Hash int64  // of the text; submissions refer to a definition by it
+}
+
+// The format of definitions. What is stored must stay readable: members may be added, not renamed.
+type (
+	definitionJSON struct {
+		FormID        string        `json:"formId"`
+		PageID        int64         `json:"pageId"`
+		MacroID       string        `json:"macroId"`
+		Anonymous     bool          `json:"anonymous"`
+		OneSubmission bool          `json:"oneSubmission"`
+		Fields        []fieldJSON   `json:"fields"`
+		Sections      []sectionJSON `json:"sections,omitempty"`
+	}
+	fieldJSON struct {
+		ID         string            `json:"fieldId"`
+		Type       FieldType         `json:"type"`
+		Label      string            `json:"label"`
+		MacroID    string            `json:"macroId"`
+		Required   bool              `json:"required,omitempty"`
+		Validation Validation        `json:"validation,omitempty"`
+		Options    []string          `json:"options,omitempty"`
+		Labels     map[string]string `json:"labels,omitempty"`
+		Accept     []string          `json:"accept,omitempty"`
+		Condition  *Condition        `json:"condition,omitempty"`
+	}
+	sectionJSON struct {
+		MacroID   string     `json:"macroId"`
+		First     int        `json:"first"`
+		Count     int        `json:"count"`
+		Condition *Condition `json:"condition,omitempty"`
+	}
+)
+
+// NewDefinition returns the definition with a text.
+func NewDefinition(text string) Definition {
+	sum := sha256.Sum256([]byte(text))
+	return Definition{text, int64(binary.LittleEndian.Uint64(sum[:]) >> 1)}
+}
+
+// Definition returns the definition of the form. It is made once: the form must not be changed afterwards.
+func (f *Form) Definition() Definition {
+	if made := f.definition.Load(); made != nil {
+		return *made
+	}
+	form := definitionJSON{
+		FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission,
+	}
+	for _, field := range f.Fields {
+		form.Fields = append(form.Fields, fieldJSON{
+			field.ID, field.Type, field.Label, field.MacroID, field.Required, field.Validation,
+			field.Options, field.Labels, field.Accept, field.Condition,
+		})
+	}
+	for _, s := range f.Sections {
+		form.Sections = append(form.Sections, sectionJSON{s.MacroID, s.First, s.Count, s.Condition})
+	}
+	text, _ := json.Marshal(form) // texts and numbers are always encoded
+	d := NewDefinition(string(text))
+	f.definition.Store(&d)
+	return d
+}
+
+// Form returns the form as it was, without what a definition does not have.
+func (d Definition) Form() (*Form, error) {
+	var form definitionJSON
+	if err := json.Unmarshal([]byte(d.Text), &form); err != nil {
+		return nil, fmt.Errorf("read a stored definition: %w", err)
+	}
+	f := &Form{
+		ID: form.FormID, PageID: form.PageID, MacroID: form.MacroID,
+		Anonymous: form.Anonymous, OneSubmission: form.OneSubmission,
+	}
+	for _, field := range form.Fields {
+		f.Fields = append(f.Fields, &Field{
+			ID: field.ID, Type: field.Type, Label: field.Label, MacroID: field.MacroID, Required: field.Required,
+			Validation: field.Validation, Options: field.Options, Labels: field.Labels, Accept: field.Accept,
+			Condition: field.Condition,
+		})
+	}
+	for _, s := range form.Sections {
+		f.Sections = append(f.Sections, Section{MacroID: s.MacroID, First: s.First, Count: s.Count, Condition: s.Condition})
+	}
+	return f, nil
+}
