@@ -70,6 +70,16 @@ func TestGridThatIsNoTable(t *testing.T) {
 	}
 }
 
+// A question that only editors see gives no column to the grid of others.
+func TestGridOfOthers(t *testing.T) {
+	const form = "form: f\nfields: [{section: s, grid: true, fields: [" +
+		"{id: a, type: radio, required: true, options: [1, 2]}, {id: b, type: radio, by: editors, options: [1, 2]}]}]\n"
+	e := newEnv(t, page1("edit: [carol]\n", form))
+	const head = "<span></span><span>1</span><span>2</span>"
+	e.get(t, "alice", "/page/1/form/f").wantHTML(head + "</div>")
+	e.get(t, "carol", "/page/1/form/f").wantHTML(head + "<span>No answer</span></div>")
+}
+
 // radios are the names and values of all radio buttons, with a mark at those that are chosen.
 func radios(p *answer) string {
 	var list []string

@@ -404,6 +404,35 @@ func TestColours(t *testing.T) {
 	}
 }
 
+// TestFont: a form has the font of the text around its block, and spacing that goes with it. The
+// smallest and the largest are bounded. A frame of an earlier embed.js has none in its name.
+func TestFont(t *testing.T) {
+	wants := map[string]string{
+		wikiPage(mediaWiki+"<style>main { font: 14px/2 'Liberation Serif', serif }</style>", block):                         `14px 7px "Liberation Serif", serif, system-ui`,
+		wikiPage(mediaWiki+"<style>body { font: 6px cursive }</style>", block):                                              `12px 6px cursive, system-ui`,
+		wikiPage(mediaWiki+"<style>html { font-size: 50px }</style>", block):                                                `24px 12px "Times New Roman", system-ui`,
+		wikiPage("", `<iframe name="formulary light https://wiki.test" src="%s/../embed/page/101/form/feedback"></iframe>`): `16px 8px system-ui`,
+	}
+	pages := slices.Collect(maps.Keys(wants))
+	w := newWikiPages(t, pages, httptest.NewTLSServer)
+	for i, html := range pages {
+		frame := browsertest.Open(t, w.one+"/"+strconv.Itoa(i), browsertest.Options{}).Frame(w.forms)
+		frame.WaitText("User name")
+		look := func() string {
+			return browsertest.Eval[string](frame, `(({fontSize, fontFamily}, {paddingTop}) => [fontSize, paddingTop, fontFamily].join(" "))(
+				getComputedStyle(document.body), getComputedStyle(document.querySelector("main")))`)
+		}
+		if got := look(); !strings.HasPrefix(got, wants[html]) {
+			t.Errorf("%s: %s, want %s", html, got, wants[html])
+		}
+		signIn(frame, "amy")
+		frame.WaitText("Comment")
+		if got := look(); !strings.HasPrefix(got, wants[html]) {
+			t.Errorf("%s: the next page has %s, want %s", html, got, wants[html])
+		}
+	}
+}
+
 // TestRefusedFrame: a wiki that may not embed forms keeps its blocks.
 func TestRefusedFrame(t *testing.T) {
 	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer, wiki)

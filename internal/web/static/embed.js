@@ -74,7 +74,7 @@
     } else if (!/^[1-9]\d*$/.test(page ?? "")) {
       console.warn("Formulary: the id of this wiki page is not known. Set data-formulary-page on the block or on the script element.", block);
     } else {
-      const frame = newFrame(page, form, isDark(block.parentElement) ? "dark" : "light");
+      const frame = newFrame(page, form, block.parentElement);
       waiting.set(frame, block);
       block.before(frame);
     }
@@ -92,10 +92,12 @@
     return id ? String(id) : document.querySelector('meta[name="ajs-page-id"]')?.content;
   }
 
-  function newFrame(page, form, scheme) {
+  function newFrame(page, form, around) {
+    const scheme = isDark(around) ? "dark" : "light";
+    const { fontSize, fontFamily } = getComputedStyle(around);
     const frame = document.createElement("iframe");
     frame.src = `${server.href}embed/page/${page}/form/${encodeURIComponent(form)}`;
-    frame.name = `formulary ${scheme} ${location.origin}`;
+    frame.name = `formulary ${scheme} ${location.origin} ${fontSize} ${fontFamily}`;
     frame.title = `Form “${form}”`;
     frame.loading = "lazy";
     frame.className = "formulary";

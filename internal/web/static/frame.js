@@ -1,19 +1,23 @@
 // Runs in forms within a wiki's page, before anything is shown. It
 // tells the wiki's page how high the form is, and has the form use light or
-// dark colours as that page does. Whoever signs in to one form on a page is signed
+// dark colours, and the font, of that page. Whoever signs in to one form on a page is signed
 // in to the others.
 //
-// embed.js names the frame "formulary SCHEME ORIGIN". The name stays when another
-// page is loaded into the frame. A height is sent to that origin only.
+// embed.js names the frame "formulary SCHEME ORIGIN FONT-SIZE FONT-FAMILY". The name stays when
+// another page is loaded into the frame. A height is sent to that origin only.
 (() => {
   "use strict";
   const highest = 100_000; // pixels
   const root = document.documentElement;
-  const [mark, scheme, origin] = window.name.split(" ");
+  const [mark, scheme, origin, size, ...family] = window.name.split(" ");
   if (window.parent === window || mark !== "formulary" || !origin) {
     return;
   }
   useScheme(scheme === "dark");
+  if (size) {
+    root.style.fontSize = `clamp(12px, ${size}, 24px)`; // spacing follows it
+    root.style.fontFamily = `${family.join(" ")}, var(--font)`;
+  }
   let sent = 0;
   document.addEventListener("DOMContentLoaded", () => {
     shareSignIn();
