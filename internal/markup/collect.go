@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 
@@ -23,7 +24,7 @@ func (p *reader) addBlock(number int, block *rawBlock) {
 	case number > MaxForms:
 		return
 	}
-	id, form := p.readBlock(block)
+	id, text, form := p.readBlock(block)
 	block.formID = id
 	first, dup := p.formLines[id]
 	switch {
@@ -34,17 +35,19 @@ func (p *reader) addBlock(number int, block *rawBlock) {
 	case id != "":
 		p.formLines[id], _ = p.position(block.at)
 	}
-	p.blocks = append(p.blocks, Block{FormID: id, Form: form})
+	p.blocks = append(p.blocks, Block{FormID: id, Form: form, Text: text})
 }
 
-// readBlock returns the form of a block, or nil if the block is broken, and its id, or
-// "" if that can't be read.
-func (p *reader) readBlock(block *rawBlock) (id string, form *forms.Form) {
+// readBlock returns the form of a block, or nil if the block is broken, its id, or "" if that
+// can't be read, and its text.
+func (p *reader) readBlock(block *rawBlock) (id, text string, form *forms.Form) {
 	p.failed = block.failed
-	root, text := block.macros, ""
+	root := block.macros
 	if block.text != nil {
 		text = plainSpaces.Replace(block.text.text())
 		root = p.root(text, block)
+	} else {
+		text = textOf(root)
 	}
 	if root != nil {
 		form = p.readForm(root, block)
@@ -55,14 +58,34 @@ func (p *reader) readBlock(block *rawBlock) (id string, form *forms.Form) {
 	}
 	switch {
 	case form == nil:
-		return guessFormID(text), nil
+		return guessFormID(text), text, nil
 	case checkID(form.ID) == "":
 		id = form.ID
 	}
 	if p.failed {
-		return id, nil
+		form = nil
 	}
-	return id, form
+	return id, text, form
+}
+
+// textOf writes the mapping that macros make as an author would.
+func textOf(root *yaml.Node) string {
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if encoder.Encode(plain(root)) != nil || encoder.Close() != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// plain copies a node without the style that newNode gives it.
+func plain(n *yaml.Node) *yaml.Node {
+	plainNode := &yaml.Node{Kind: n.Kind, Value: n.Value}
+	for _, child := range n.Content {
+		plainNode.Content = append(plainNode.Content, plain(child))
+	}
+	return plainNode
 }
 
 // root returns the root of a block's YAML, or nil if the text is broken.

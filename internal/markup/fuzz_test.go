@@ -2,6 +2,7 @@ package markup
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -79,6 +80,33 @@ func checkPage(t *testing.T, p Page) {
 			t.Errorf("block %q has form %q of page %d", b.FormID, b.Form.ID, b.Form.PageID)
 		}
 		checkForm(t, b.Form, macroIDs)
+		checkBlockText(t, b)
+	}
+}
+
+// checkBlockText: the text of a block makes the same form, but for the ids of the host.
+func checkBlockText(t *testing.T, b Block) {
+	t.Helper()
+	again, diagnostics := ParseForm(b.Form.PageID, []byte(b.Text), nil)
+	if again == nil {
+		t.Fatalf("%v in the text of form %q:\n%s", diagnostics, b.FormID, b.Text)
+	}
+	withoutHost := func(f *forms.Form) string {
+		d, form := &dumper{}, *f
+		for _, field := range f.Fields {
+			own := *field
+			own.MacroID = forms.MacroID(f.PageID, f.ID, "field", field.ID)
+			d.field(&form, &own)
+		}
+		if f.LockIf != nil {
+			d.add(true, "lock if %s", dumpCondition(f.LockIf))
+		}
+		form.Fields, form.Sections, form.Names, form.LockIf, form.MacroID = nil, nil, nil, nil, ""
+		form.Title = cmp.Or(form.Title, form.ID)
+		return fmt.Sprintf("%s%+v", d.String(), form)
+	}
+	if want, got := withoutHost(b.Form), withoutHost(again); want != got {
+		t.Errorf("the text of form %q makes\n%s, want\n%s", b.FormID, got, want)
 	}
 }
 

@@ -104,6 +104,7 @@ type Principals struct {
 type Block struct {
 	FormID string      // "" when the block is too broken to find it
 	Form   *forms.Form // nil when the block is broken: keep the last good one
+	Text   string      // YAML, as it is written on the page, or what macros mean
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.

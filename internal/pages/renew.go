@@ -17,7 +17,7 @@ const maxDiagnostics = 50
 func renew(old *Page, parsed *markup.Page, title string) *Page {
 	page := &Page{
 		ID: parsed.ID, Title: title, Text: parsed.Text,
-		Lang: parsed.Meta.Lang, Readers: readersOf(&parsed.Meta), meta: parsed.Meta,
+		Blocks: parsed.Blocks, Lang: parsed.Meta.Lang, Readers: readersOf(&parsed.Meta), meta: parsed.Meta,
 		Diagnostics: slices.Clone(parsed.Diagnostics[:min(len(parsed.Diagnostics), maxDiagnostics)]),
 	}
 	if parsed.Unreadable {

@@ -139,6 +139,10 @@ type Page struct {
 	// it is long.
 	Diagnostics []markup.Diagnostic
 
+	// Blocks are the forms as they are written now, broken ones included. Only editors may
+	// see them.
+	Blocks []markup.Block
+
 	meta markup.Meta // known to a Directory only
 }
 

@@ -121,6 +121,9 @@ func sizeOf(p *Page) int {
 	for _, f := range p.Forms {
 		size += markup.DefinitionSize(f)
 	}
+	for _, b := range p.Blocks {
+		size += len(b.Text)
+	}
 	return size
 }
 

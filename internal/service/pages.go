@@ -71,6 +71,7 @@ type PageView struct {
 	// Diagnostics is what is wrong with the page as it is written now. It is empty
 	// unless the caller may edit the page.
 	Diagnostics []markup.Diagnostic
+	Blocks      []string // for editors: ids of the forms as they are written now, broken ones included
 }
 
 // Page returns a page that the caller may view, and opens all its forms.
@@ -82,11 +83,33 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 	view := PageView{ID: page.ID, Title: page.Title, Text: page.Text, Lang: page.Lang}
 	if page.Rights.Edit {
 		view.Diagnostics = page.Diagnostics
+		for _, b := range page.Blocks {
+			view.Blocks = append(view.Blocks, b.FormID)
+		}
 	}
 	for _, form := range page.Forms {
 		view.Forms = append(view.Forms, s.access(page, form, who))
 	}
 	return view, nil
+}
+
+// Block returns the text of a form as it is written on its page, which may be broken.
+func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, formID string) (string, error) {
+	page, err := s.page(ctx, who, pageID)
+	if err != nil {
+		return "", err
+	}
+	if !page.Rights.Edit {
+		return "", Errorf(Forbidden, "Only editors of this page may see how its forms are written.")
+	}
+	for _, id := range []string{formID, ""} { // what is broken may be the id
+		for _, b := range page.Blocks {
+			if b.FormID == id && b.Text != "" {
+				return b.Text, nil
+			}
+		}
+	}
+	return "", Errorf(NotFound, "There is no such form on page %d.", pageID)
 }
 
 func userOf(who auth.Identity) pages.User {

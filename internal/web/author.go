@@ -2,13 +2,17 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -31,7 +35,7 @@ const (
 	maxPreviewHTML = 512 << 10
 )
 
-// authorPageID is the id of the page that the form is shown for: its own page is not
+// authorPageID is the id of the page that a new form is shown for: its own page is not
 // known.
 const authorPageID = 1
 
@@ -53,9 +57,12 @@ var examples = []example{
 // authorPage is the text of a form with the form that it makes.
 type authorPage struct {
 	Layout
+	Action      string // where the text is sent
+	Tag         string // of the text on the page; "" for a new form
 	For         string
 	Notice      string
 	Text        string
+	Typed       bool   // it was sent
 	Chosen      string // name of the example that is shown, if it is one
 	Examples    []example
 	Diagnostics []markup.Diagnostic
@@ -63,6 +70,7 @@ type authorPage struct {
 	TooLarge    bool
 	JSON        string
 	PageID      int64
+	FormID      string // of the form on the page; "" for a new form
 	Blocks      []formBlock
 }
 
@@ -73,9 +81,22 @@ type formBlock struct {
 	Problem  string // why there is none
 }
 
-// author begins to write a form with an example.
+// authorPath is where the text of a form on a page is changed.
+func (c *call) authorPath(pageID int64, formID string) string {
+	query := url.Values{"page": {strconv.FormatInt(pageID, 10)}, "form": {formID}}
+	return c.alone().path("/author") + "?" + query.Encode()
+}
+
+// author begins to write a form with an example, or with the form of a page.
 func (c *call) author() error {
 	c.Log.SetUser(c.Who.Name)
+	if c.URL.Query().Has("page") {
+		page, text, err := c.openBlock()
+		if err != nil {
+			return err
+		}
+		return c.showText(text, page)
+	}
 	name := examples[0].Name
 	if c.URL.Query().Has("template") {
 		name = c.URL.Query().Get("template")
@@ -84,6 +105,23 @@ func (c *call) author() error {
 		return &request.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
 	}
 	return c.showText(exampleText(name), authorPage{Chosen: name})
+}
+
+// openBlock opens the form that the address names, and its text on the page.
+func (c *call) openBlock() (page authorPage, text string, err error) {
+	query := c.URL.Query()
+	if !query.Has("page") {
+		return page, "", nil
+	}
+	page.PageID, err = strconv.ParseInt(query.Get("page"), 10, 64)
+	if err != nil {
+		return page, "", &request.StatusError{Status: http.StatusNotFound, Detail: "There is no such page."}
+	}
+	page.FormID = query.Get("form")
+	text, err = c.Site.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
+	hash := sha256.Sum256([]byte(text))
+	page.Tag = hex.EncodeToString(hash[:8])
+	return page, text, err
 }
 
 func exampleText(name string) string {
@@ -101,7 +139,12 @@ func (c *call) showWritten() error {
 	if err != nil {
 		return err
 	}
-	return c.showText(sent.Get(textControl), authorPage{})
+	page, _, err := c.openBlock() // who may not edit the page learns nothing of it
+	if err != nil {
+		return err
+	}
+	page.Typed = true
+	return c.showText(sent.Get(textControl), page)
 }
 
 var errFormTooLong = &request.StatusError{
@@ -112,20 +155,27 @@ var errFormTooLong = &request.StatusError{
 // resumeAuthor shows the text that was there before its author had to sign in
 // again.
 func (c *call) resumeAuthor(typed url.Values) error {
-	return c.showText(typed.Get(textControl), authorPage{
-		Notice: "You are signed in again, and the text is as you left it.",
-	})
+	page, _, err := c.openBlock()
+	if err != nil {
+		return err
+	}
+	page.Typed, page.Notice = true, "You are signed in again, and the text is as you left it."
+	return c.showText(typed.Get(textControl), page)
 }
 
 // showText shows a text and its form. page holds what else the page says.
 func (c *call) showText(text string, page authorPage) error {
 	page.Text = strings.ToValidUTF8(lineFeeds(text), "\uFFFD")
+	page.PageID = cmp.Or(page.PageID, authorPageID)
 	if err := c.readText(&page); err != nil {
 		return err
 	}
-	page.Layout = c.layout("Write a form")
+	page.Layout, page.Action = c.layout("Write a form"), c.path("/author")
+	if page.Tag != "" {
+		page.Layout, page.Action = c.layout("Edit the form "+page.FormID), c.authorPath(page.PageID, page.FormID)
+	}
 	page.Script, page.Wide = "author.js", true
-	page.For, page.Examples, page.PageID = c.hashUser(), examples, authorPageID
+	page.For, page.Examples = c.hashUser(), examples
 	return c.render(http.StatusOK, "author", &page)
 }
 
@@ -136,7 +186,7 @@ func (c *call) readText(page *authorPage) error {
 		return err
 	}
 	defer c.endTurn()
-	form, diagnostics := markup.ParseForm(authorPageID, []byte(page.Text), c.Site.Mail)
+	form, diagnostics := markup.ParseForm(page.PageID, []byte(page.Text), c.Site.Mail)
 	page.Diagnostics = diagnostics
 	if form == nil {
 		return nil

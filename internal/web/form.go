@@ -72,7 +72,8 @@ func prefilled(access *service.Access, query url.Values) []string {
 }
 
 func (c *call) newFormPage(access *service.Access, with filling) (*formPage, error) {
-	page := &formPage{Layout: c.formLayout("", access), Problems: access.Diagnostics()}
+	page := &formPage{Layout: c.formLayout("", access)}
+	page.Problems = c.problems(access.Diagnostics(), access.Form.PageID, access.Form.ID)
 	page.Script, page.About.FormLink = "form.js", false
 	var err error
 	if page.Notes, err = c.notes(access); err != nil {

@@ -57,9 +57,24 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 }
 
 // Problems is what is wrong with a page, for its editors: the messages of check.
-type Problems []markup.Diagnostic
+type Problems struct {
+	List []markup.Diagnostic
+	Edit []editLink // the forms that may have them
+}
+
+// editLink leads to the text of a form.
+type editLink struct{ FormID, Path string }
+
+// problems are those of forms on a page.
+func (c *call) problems(list []markup.Diagnostic, pageID int64, formIDs ...string) (p Problems) {
+	p.List = list
+	for _, id := range formIDs {
+		p.Edit = append(p.Edit, editLink{id, c.authorPath(pageID, id)})
+	}
+	return p
+}
 
 // Broken reports whether something that they wrote is not in force.
 func (p Problems) Broken() bool {
-	return slices.ContainsFunc(p, func(d markup.Diagnostic) bool { return d.Severity == markup.Error })
+	return slices.ContainsFunc(p.List, func(d markup.Diagnostic) bool { return d.Severity == markup.Error })
 }

@@ -57,7 +57,7 @@ func (c *call) page() error {
 	for _, access := range view.Forms {
 		forms[access.Form.ID] = access
 	}
-	page := &wikiPage{Layout: c.layout(view.Title), Problems: view.Diagnostics}
+	page := &wikiPage{Layout: c.layout(view.Title), Problems: c.problems(view.Diagnostics, view.ID, view.Blocks...)}
 	page.Script, page.Lang = "form.js", view.Lang
 	shown, room := 0, maxPageHTML
 	for _, piece := range pieces {

@@ -72,15 +72,21 @@ type about struct {
 	PagePath, FormPath string
 	FormLink           bool   // its title differs from that of the page
 	Results            string // path; "" if the caller can see no results
+	Edit               string // path of its text; "" unless the caller may edit the page
 	Back               string // path of the results above the page, of the list that it was opened from; or ""
 }
 
 func (c *call) about(access *service.Access) *about {
 	form := access.Form
 	results := c.resultsPath(form, access.Rights.SeeAll)
-	return &about{
-		access, c.alone().pagePath(form.PageID), c.formPath(form), form.Title != access.PageTitle, results, results,
+	about := &about{
+		Access: access, PagePath: c.alone().pagePath(form.PageID), FormPath: c.formPath(form),
+		FormLink: form.Title != access.PageTitle, Results: results, Back: results,
 	}
+	if access.Rights.Edit {
+		about.Edit = c.authorPath(form.PageID, form.ID)
+	}
+	return about
 }
 
 // layout is that of a page for the caller.

@@ -54,7 +54,8 @@ function attachDraft(form) {
     useKey(draft, kept.key);
   } else if ((location.search && location.search !== kept.search) || kept.tag !== tag) {
     draft.restored = false; // the address, or somebody else, has filled in something, too
-    tell(draft, `You typed something here earlier.${fate(draft)}`, ["Restore", restore], ["Discard", discard]);
+    const changed = kept.tag === tag ? "" : " It was changed elsewhere since.";
+    tell(draft, `You typed something here earlier.${changed}${fate(draft)}`, ["Restore", restore], ["Discard", discard]);
   } else {
     restore(draft);
   }

@@ -30,7 +30,7 @@ window.localStorage = newStorage();
 show();
 
 /** Opens a page with a form, as the server sends it. */
-function open({ draft = "amy /page/1/form/f", typed = false, tag = "1", search = "", text = "", key = "new" } = {}) {
+function open({ draft = "amy /page/1/form/f", typed = false, tag = "1", search = "", text = "", key = "new", was = {} } = {}) {
   location.search = search;
   const size = element("select", { name: "size" });
   size.options = [{ value: "" }, { value: "S" }];
@@ -46,6 +46,7 @@ function open({ draft = "amy /page/1/form/f", typed = false, tag = "1", search =
   };
   const attributes = { "data-form": "", action: "/page/1/form/f", ...(draft ? { "data-draft": draft } : {}), ...(typed ? { "data-typed": "" } : {}) };
   const fields = [question("text", c.text), question("note", c.note), question("size", c.size), question("boxes", c.a, c.b), question("file", c.file)];
+  fields.forEach(({ dataset }) => was[dataset.field] && (dataset.was = JSON.stringify(was[dataset.field])));
   const form = element("form", attributes, input("_tag", "hidden", tag), c.key, ...fields, c.send);
   Object.values(c).forEach((control) => (control.form = form));
   form.querySelectorAll("input").forEach((control) => (control.form = form));
@@ -114,6 +115,22 @@ const stories = {
     fill(open());
     wait(1000);
     return [seen(open({ tag: "2" })), told()];
+  },
+  renamed() {
+    const draft = { key: "first", search: "", tag: "1", time: now, files: [] };
+    const values = { older: ["first"], name: ["hello"], note: ["two lines"], size: ["small"], boxes: ["x", "b", "toString"] };
+    window.localStorage.setItem("formulary.draft amy /page/1/form/f", JSON.stringify({ ...draft, values }));
+    const was = {
+      text: { ids: ["name", "older"], values: {} },
+      size: { ids: [], values: { small: "S" } },
+      boxes: { ids: [], values: { x: "a" } },
+    };
+    const p = open({ was });
+    const lines = [seen(p), told()];
+    type(p.text, "hello");
+    wait(1000);
+    const stored = JSON.parse(window.localStorage.getItem("formulary.draft amy /page/1/form/f")).values;
+    return [...lines, JSON.stringify(stored, ["text", "note", "size", "boxes", "name", "older"])];
   },
   refused() {
     fill(open());

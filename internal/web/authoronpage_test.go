@@ -1,0 +1,59 @@
+package web
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAuthorOfAForm: editors of a page open its forms as they are written, also broken ones,
+// and nobody else does.
+func TestAuthorOfAForm(t *testing.T) {
+	const path = "/author?form=feedback&page=1"
+	e := newEnv(t, page1("view: [alice, carol]\nedit: [carol]\n", "form: feedback # mine\nfields:\n  - {id: a, type: textfield}\n"))
+	carol := e.signedIn(t, "carol")
+	for _, from := range []string{"/page/1/form/feedback", "/page/1/form/feedback/results"} {
+		p := carol.get(from)
+		if got := p.link("Edit the form"); got != path {
+			t.Errorf("%s leads to %q", from, got)
+		}
+	}
+	p := carol.get(path)
+	p.want(200, "Edit the form feedback", "No problems")
+	p.wantNoHTML("Start from a template", "data-typed")
+	if got := p.textarea("text"); got != "form: feedback # mine\nfields:\n  - {id: a, type: textfield}\n" {
+		t.Errorf("got %q", got)
+	}
+	p.wantHTML(`&#34;pageId&#34;: 1,`)
+	tag := p.values().Get("_tag")
+	sent := carol.send(path, with(p.values(), "text", "form: feedback\nfields: []\n"))
+	sent.want(200, "1 problem")
+	sent.wantHTML("data-typed", `value="`+tag+`"`)
+	for user, status := range map[string]int{"alice": 403, "bob": 404} {
+		b := e.signedIn(t, user)
+		b.get(path).want(status)
+		b.send(path, with(b.get("/author").values(), "text", "form: feedback")).want(status)
+		b.get("/page/1/form/feedback").wantNoHTML("Edit the form")
+	}
+	for _, wrong := range []string{"form=other&page=1", "form=feedback&page=2", "form=feedback&page=x", "page=1"} {
+		carol.get("/author?" + wrong).want(404)
+	}
+	// What is broken is shown as it is written, and its problems lead to it.
+	e.Write(t, "1.md", page1("view: [alice, carol]\nedit: [carol]\n", "form: feedback\nfields: {}\n")["1.md"])
+	p = carol.get(path)
+	p.want(200, "1 problem", "fields must be a list")
+	if p.values().Get("_tag") == tag {
+		t.Error("the tag does not tell that the block was changed")
+	}
+	for _, from := range []string{"/page/1", "/page/1/form/feedback"} {
+		if got := carol.get(from).link("Edit feedback"); got != path {
+			t.Errorf("%s leads to %q", from, got)
+		}
+	}
+	e.Write(t, "1.md", page1("view: [alice, carol]\nedit: [carol]\n", "form: [\n")["1.md"])
+	if got := carol.get(path).textarea("text"); !strings.HasPrefix(got, "form: [") {
+		t.Errorf("got %q", got)
+	}
+	if got := carol.get("/page/1").link("Edit the form that can't be read"); got != "/author?form=&page=1" {
+		t.Errorf("got %q", got)
+	}
+}
