@@ -143,7 +143,10 @@ func (c *Columns) fix() {
 	c.order = make([]int, 0, len(c.widths))
 	if c.opts.Columns == nil {
 		for i := range c.widths {
-			c.order = append(c.order, i)
+			nameless := c.opts.Zone != nil && c.form.Anonymous && (i == idColumn || i == nameColumn)
+			if !nameless { // numbers of rows would change with the filter
+				c.order = append(c.order, i)
+			}
 		}
 	}
 	for _, id := range c.opts.Columns {

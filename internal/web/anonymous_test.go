@@ -33,10 +33,11 @@ func TestResultsAnonymous(t *testing.T) {
 	}
 	e.get(t, "carol", poll+"/submission/2").want(200, "Sent without a name on 2025-11-16")
 	e.submit(t, "alice", 1, "poll", "vote", "b") // the last one, which is the first row
-	for format, want := range map[string]string{".csv": "\n1,2025-11-16,,,b\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
-		text := e.get(t, "carol", poll+"/results"+format+"?order=desc").body
+	for format, want := range map[string]string{".csv": "Time,Changed,Vote\r\n2025-11-16,,b\r\n", ".csv?columns=_id&columns=vote": "\ufeffVote\r\nb\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
+		path, query, _ := strings.Cut(format, "?")
+		text := e.get(t, "carol", withQuery(poll+"/results"+path, "order=desc", query)).body
 		if !strings.Contains(text, want) {
-			t.Errorf("%s does not number its rows:\n%s", format, text)
+			t.Errorf("%s has other rows or columns:\n%s", format, text)
 		}
 		if strings.Contains(text, "12:03") || strings.Contains(text, "01:03") || strings.Contains(text, fmt.Sprint(began.UnixMilli())) {
 			t.Errorf("%s has a minute:\n%s", format, text)
@@ -46,7 +47,7 @@ func TestResultsAnonymous(t *testing.T) {
 	b := e.signedIn(t, "carol")
 	change := b.get(poll + "/submission/4/change")
 	b.send(change.action(), with(change.values(), "vote", "a")).want(200)
-	if text, want := b.get(poll+"/results.csv?order=desc").body, "\n1,2025-11-16,,2025-11-16,a\r\n2,2025-11-16,,,a\r\n"; !strings.Contains(text, want) {
+	if text, want := b.get(poll+"/results.csv?order=desc").body, "\n2025-11-16,2025-11-16,a\r\n2025-11-16,,a\r\n"; !strings.Contains(text, want) {
 		t.Errorf("a change does not have its day:\n%s", text)
 	}
 	page = e.get(t, "alice", poll+"/results")
