@@ -44,14 +44,22 @@ func (c *call) changeSubmission() error {
 	if err != nil {
 		return err
 	}
-	if closed, ok := errors.AsType[*forms.Invalid](st.access.MayUpdate()); ok {
-		return &service.Error{Kind: service.Forbidden, Detail: upperFirst(closed.Errors[0]) + "."}
+	if reason := closedText(st.access); reason != "" {
+		return &service.Error{Kind: service.Forbidden, Detail: reason}
 	}
 	page, err := c.newChangePage(st, st.filling())
 	if err != nil {
 		return err
 	}
 	return c.render(http.StatusOK, "change", page)
+}
+
+// closedText says why a form takes no changes now, "" if it does.
+func closedText(access *service.Access) string {
+	if closed, ok := errors.AsType[*forms.Invalid](access.MayUpdate()); ok {
+		return upperFirst(closed.Errors[0]) + "."
+	}
+	return ""
 }
 
 // errChanged: the submission or its form is not in the state that the page shows.

@@ -295,9 +295,9 @@ type period struct {
 
 var (
 	periods = append([]period{
-		{"day", "2 Jan 2006", 0, 1}, {"week from Monday", "2 Jan 2006", 0, 7},
+		{"day", time.DateOnly, 0, 1}, {"week from Monday", time.DateOnly, 0, 7},
 	}, monthsAndYears...)
-	monthsAndYears = []period{{"month", "Jan 2006", 1, 0}, {"year", "2006", 12, 0}}
+	monthsAndYears = []period{{"month", "2006-01", 1, 0}, {"year", "2006", 12, 0}}
 )
 
 // begin is the beginning of the period that a day belongs to.

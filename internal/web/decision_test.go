@@ -39,7 +39,11 @@ func TestLockedSubmission(t *testing.T) {
 	shows(bob, []string{locked}, []string{change, withdraw})
 	shows(alice, []string{change, del}, []string{locked})
 	bob.get(path+"/change").want(403, locked)
-	bob.get(path+"/delete").want(403, locked)
+	refused := bob.get(path + "/delete?sort=days")
+	refused.want(403, locked)
+	if got := refused.link("Go to the submission"); got != path+"?sort=days" {
+		t.Errorf("the way back leads to %s", got)
+	}
 	bob.postForm(path+"/delete", question.values()).want(403, locked)
 	// What was typed is not lost.
 	again := bob.send(path+"/change", with(open, "days", "17"), chosenFile{"paper", "a.txt", "x"})

@@ -29,7 +29,6 @@ func parseTemplates(base string, static *staticFiles) *template.Template {
 		"path":         alone.path, // of a page that is never within a frame
 		"formPath":     alone.formPath,
 		"static":       func(name string) (string, error) { p, err := static.path(name); return base + p, err },
-		"date":         func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04") + " UTC" },
 		"day":          func(t time.Time) string { return t.Format(time.DateOnly) },
 		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -234,8 +233,9 @@ func (s *Site) setPolicy(h http.Header, framed bool) {
 // errorPage tells what went wrong.
 type errorPage struct {
 	Layout
-	Detail    string
-	RequestID string // to find the error in the log; "" if nothing was logged
+	Detail     string
+	RequestID  string // to find the error in the log; "" if nothing was logged
+	Submission string // path of the one that was not changed; "" for none
 }
 
 // errorTitles are headings of error pages. Others have that of http.StatusText.
@@ -270,6 +270,10 @@ func (c *call) fail(err error) {
 	title := cmp.Or(errorTitles[failure.Status], http.StatusText(failure.Status))
 	page := &errorPage{Layout: c.layout(title), Detail: failure.Detail}
 	page.Missing = c.Framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""
+	if id := c.PathValue("id"); id != "" && failure.Status != http.StatusNotFound {
+		form, _, _ := strings.Cut(c.URL.EscapedPath(), "/submission/")
+		page.Submission = withQuery(form+"/submission/"+id, c.URL.RawQuery)
+	}
 	if failure.Log {
 		c.LogError("request failed", err)
 		page.RequestID = c.Log.RequestID()

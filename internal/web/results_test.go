@@ -287,7 +287,7 @@ func TestResultsShowChanges(t *testing.T) {
 	delete(e.users, "carol") // the session has ended
 	b := e.signedIn(t, "carol")
 	change := b.get("/page/1/form/feedback/submission/2/change")
-	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(200, "Feedback from bob Submission 2 Sent on 15 Nov 2025, 12:03 UTC Changed by carol on 16 Nov 2025, 14:03 UTC")
+	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(200, "Feedback from bob Submission 2 Sent on 2025-11-15 12:03 UTC Changed by carol on 2025-11-16 14:03 UTC")
 	for _, query := range []string{"", "&sort=name", "&filter[_changed]=2025-11-16"} {
 		page := e.get(t, "carol", feedbackTable+query)
 		for i, row := range page.tableRows("results") {

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // Bounds of the table. A form may have a thousand fields, and an answer may be
 // long: the more cells there are, the less of each is shown. The page of the
-// submission shows all of it.
+// submission shows all of it. On paper no answer is cut, but there may be fewer rows.
 const (
 	maxTableText  = 2 << 20 // bytes, as long as cells have more than minCell
 	maxValues     = 40_000  // of all answers; the table is cut there
@@ -107,6 +108,9 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
 		search: forms.Fold(v.opts.Filter.Search), view: v, cellSize: min(max(maxTableText/cells, minCell), maxCell),
 	}
+	if v.print {
+		t.cellSize = math.MaxInt
+	}
 	if query := v.listQuery(); query != "" && len(query) <= maxRowQuery {
 		t.query = "?" + query
 	}
@@ -175,7 +179,7 @@ func (r *tableRow) add(column int, value forms.Value) error {
 	cell := newCell(r.table.field(column), text, r.table)
 	cell.column = column
 	r.answers = append(r.answers, cell)
-	r.table.values += max(len(cell.Values), 1)
+	r.table.values += max(len(cell.Values), len(cell.Text.Text)/cellHTML, 1)
 	return nil
 }
 

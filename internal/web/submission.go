@@ -33,7 +33,7 @@ type submissionPage struct {
 	MaySave    bool         // the caller may change it as a whole
 	MaySet     bool         // Decisions are controls
 	Change     string
-	Locked     bool   // only editors change it now
+	Locked     string // why only editors change it now; "" if that is not so
 	Delete     string // path; "" if the caller may not
 	Tag, For   string // of answers that are set on the page
 	Back       string // path of the submission before in the list that it was opened from; "" if there is none
@@ -221,8 +221,13 @@ func (st stored) show(typed filling) (err error) {
 		Layout: st.layout(title), Number: st.number(), Username: st.sub.Username,
 		Created: shownTime(form, st.sub.Created, zone), Changed: newChange(form, st.sub, zone),
 		Sent: query.Has("sent"), Saved: query.Has("saved"), Change: st.at("/change"),
-		MaySave: mayChange == nil && st.access.MayUpdate() == nil, Locked: errors.Is(mayChange, service.ErrLocked),
-		Tag: st.access.Tag(st.sub), For: c.hashUser(),
+		MaySave: mayChange == nil && st.access.MayUpdate() == nil,
+		Tag:     st.access.Tag(st.sub), For: c.hashUser(),
+	}
+	if errors.Is(mayChange, service.ErrLocked) {
+		page.Locked = service.ErrLocked.Error()
+	} else if mayChange == nil {
+		page.Locked = closedText(st.access)
 	}
 	page.sortAnswers(st.answers(typed))
 	status := cmp.Or(typed.why.status, http.StatusOK)

@@ -135,6 +135,21 @@ func TestPrint(t *testing.T) {
 	page.want(200, "User name is bob", "1–998 of 998")
 }
 
+// TestPrintLongAnswers has paper hold whole answers, and fewer of them if they are large.
+func TestPrintLongAnswers(t *testing.T) {
+	e := newFeedback(t, "")
+	long := strings.Repeat("A long answer. ", 500) + "The end."
+	e.submit(t, "bob", 1, "feedback", "name", long)
+	e.get(t, "alice", feedbackTable+"&print=true").wantHTML(long)
+	e.get(t, "alice", feedbackTable).wantNoHTML("The end.")
+	for range maxValues * cellHTML / 800_000 {
+		e.submit(t, "bob", 1, "feedback", "name", strings.Repeat("x", 800_000))
+	}
+	page := e.get(t, "alice", feedbackTable+"&print=true")
+	page.want(200, "The table is cut here")
+	page.wantNoHTML("The end.")
+}
+
 // TestCards has a row say on a phone who, in which state, and two answers.
 func TestCards(t *testing.T) {
 	e := newFeedback(t, "")

@@ -27,9 +27,8 @@ const sorted = document.querySelector(".results th[aria-sort]");
 const box = sorted?.closest(".scroll");
 const asked = new URLSearchParams(location.search).has("sort"); // else it is the order of the list, by number
 if (asked && box && sorted.previousElementSibling) {
-  const fixed = sorted.parentElement.firstElementChild.offsetWidth;
-  const room = box.clientWidth - fixed - sorted.offsetWidth;
-  box.scrollLeft = sorted.offsetLeft - fixed - Math.max(room, 0) / 2;
+  const [column, shown] = [sorted, box].map((element) => element.getBoundingClientRect());
+  box.scrollLeft += column.left + column.width / 2 - shown.left - shown.width / 2;
 }
 
 // The tick in the header is that of all rows.

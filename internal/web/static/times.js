@@ -1,7 +1,5 @@
 // Times are shown in the reader's zone. Without this script they are in UTC.
 
-const words = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
-
 function digits(at) {
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 16).replace("T", " ");
@@ -11,7 +9,7 @@ for (const time of document.querySelectorAll("time[datetime*=T]")) { // days sta
   const text = time.textContent;
   const at = new Date(time.dateTime);
   time.title = text.endsWith("UTC") ? text : `${text} UTC`;
-  time.textContent = /^\d{4}-/.test(text) ? digits(at) : words.format(at);
+  time.textContent = digits(at);
 }
 for (const note of document.querySelectorAll("[data-utc]")) {
   note.remove();
