@@ -39,6 +39,8 @@ var flows = []struct {
 	{"results", results},
 	{"an editor answers", editorAnswers},
 	{"approve 20 requests", approveRequests},
+	{"tasks of editors", editorTasks},
+	{"tasks of employees", employeeTasks},
 	{"long words and other scripts", longWords},
 	{"expired session", expiredSession},
 	{"refused pages", refusedPages},

@@ -47,7 +47,7 @@ type fieldChart struct {
 	Columns              *columnChart // of numbers or dates
 	Range                string       // of numbers: from, to, mean, median and sum
 	Texts                []string     // the latest
-	All                  string       // path of the results with an answer; "" if there are no more than Texts
+	All                  string       // path of the table of all, which has them in full; "" if that is too long
 }
 
 // bar is the number of submissions that chose a value.
@@ -158,10 +158,7 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			if f.Anonymous {
 				columns = columns[1:]
 			}
-			link := page.with(field.ID, forms.NotEmpty, "", columns...)
-			if link != "" && sum.Answered > int64(len(sum.Latest)) {
-				chart.All = link + tableAnchor
-			}
+			chart.All = page.with(field.ID, forms.NotEmpty, "", columns...)
 			bars += len(chart.Texts)
 		default:
 			chart.Width = share(sum.Answered, s.Count)

@@ -14,12 +14,14 @@ import (
 
 // Bounds of the table. A form may have a thousand fields, and an answer may be
 // long: the more cells there are, the less of each is shown. The page of the
-// submission shows all of it. On paper no answer is cut, but there may be fewer rows.
+// submission shows all of it. On paper, and in a few
+// columns, no answer is cut, but there may be fewer rows.
 const (
 	maxTableText  = 2 << 20 // bytes, as long as cells have more than minCell
 	maxValues     = 40_000  // of all answers; the table is cut there
 	cellHTML      = 100     // bytes that such a cell takes, about
 	maxCell       = 1000    // bytes of an answer
+	maxWhole      = 3       // columns whose answers are not cut
 	minCell       = 40
 	shortCell     = 40 // bytes of an answer that fits on one line
 	maxCellValues = 50 // of an answer with several
@@ -36,6 +38,7 @@ type resultTable struct {
 	Head    []tableHeader
 	More    int  // answers to fields that have left the page, beyond maxRetired
 	Cut     bool // rows are missing at the end
+	Whole   bool // answers are not cut
 	Rows    []tableRow
 	Tag     func(forms.Submission) string // nil unless the caller may change rows
 
@@ -108,7 +111,7 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
 		search: forms.Fold(v.opts.Filter.Search), view: v, cellSize: min(max(maxTableText/cells, minCell), maxCell),
 	}
-	if v.print {
+	if t.Whole = v.print || v.columns != nil && len(v.columns) <= maxWhole; t.Whole {
 		t.cellSize = math.MaxInt
 	}
 	if query := v.listQuery(); query != "" && len(query) <= maxRowQuery {
