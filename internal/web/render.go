@@ -16,6 +16,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store"
 )
 
 //go:embed templates
@@ -33,6 +34,7 @@ func parseTemplates(base string, static *staticFiles) *template.Template {
 		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"number":       count,
+		"count":        func(n int) string { return count(int64(n)) },
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs)
@@ -69,10 +71,11 @@ type Layout struct {
 type about struct {
 	Access             *service.Access
 	PagePath, FormPath string
-	FormLink           bool   // its title differs from that of the page
-	Results            string // path; "" if the caller can see no results
-	Edit               string // path of its text; "" unless the caller may edit the page
-	Back               string // path of the results above the page, of the list that it was opened from; or ""
+	FormLink           bool              // its title differs from that of the page
+	Results            string            // path; "" if the caller can see no results
+	Edit               string            // path of its text; "" unless the caller may edit the page
+	Lost               []store.FormCount // forms that the page no longer has, for editors of an empty form
+	Back               string            // path of the results above the page, of the list that it was opened from; or ""
 }
 
 func (c *call) about(access *service.Access) *about {

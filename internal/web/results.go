@@ -95,6 +95,9 @@ func (c *call) showResults(after outcome) error {
 	if err == nil && (page.Table != nil || !table) {
 		page.Summary, err = c.summary(access, v)
 	}
+	if err == nil {
+		page.About.Lost, err = access.LostForms(c.Context())
+	}
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		return c.refuseResults(page, invalid)
 	}

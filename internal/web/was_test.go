@@ -47,3 +47,30 @@ func TestRenamedWhileOpen(t *testing.T) {
 	e.get(t, "carol", leavePath+"/results?columns=comment&view=table").want(200, "Your words", "Other")
 	e.get(t, "carol", leavePath+"/results?by=days").want(200)
 }
+
+// TestLostForm: editors of a form without submissions are told of those under an id that the
+// page no longer has.
+func TestLostForm(t *testing.T) {
+	e := newEnv(t, page1("edit: [carol]\n", commentForm))
+	for range 2 {
+		e.submit(t, "alice", 1, "f", "comment", "x")
+	}
+	e.Write(t, "1.md", page1("edit: [carol]\n", strings.Replace(commentForm, "form: f", "form: g", 1))["1.md"])
+	const told = "2 submissions are stored under f, which the page no longer has: keep form: f, and change title."
+	for _, path := range []string{"/page/1/form/g", "/page/1/form/g/results"} {
+		e.get(t, "carol", path).want(200, told)
+		if text := e.get(t, "alice", path).text(); strings.Contains(text, "stored under") {
+			t.Errorf("%s tells others: %s", path, text)
+		}
+	}
+	e.submit(t, "alice", 1, "g", "comment", "x")
+	if text := e.get(t, "carol", "/page/1/form/g").text(); strings.Contains(text, "stored under") {
+		t.Errorf("a form with submissions says: %s", text)
+	}
+	both := page1("edit: [carol]\n", strings.Replace(commentForm, "form: f", "form: h", 1))["1.md"] + "\n```form\n" + commentForm + "```\n"
+	e.Write(t, "1.md", both) // f is back, g is not
+	text := e.get(t, "carol", "/page/1/form/h").text()
+	if !strings.Contains(text, "1 submission is stored under g,") || strings.Contains(text, "under f,") {
+		t.Errorf("got %s", text)
+	}
+}
