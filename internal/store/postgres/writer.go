@@ -164,17 +164,19 @@ func conflictError(c *creation) error {
 // batch is the creates of one statement.
 type batch []*operation
 
-// newBatch gives ids to the creates. It sorts them by their keys, so that two statements
-// with the same keys can't deadlock.
+// newBatch gives ids to the creates. Those of a statement that has failed are used again. It
+// sorts them by their keys, so that two statements with the same keys can't deadlock.
 func newBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (batch, error) {
-	ids, err := queryIDs(ctx, conn, sqlTakeIDs, len(ops))
-	if err != nil {
-		return nil, err
-	}
 	b := slices.Clone(ops)
-	for i, op := range b {
-		if op.Value.stored, err = engine.NewRecord(ids[i], &op.Value.new); err != nil {
+	if b[0].Value.stored.ID == 0 {
+		ids, err := queryIDs(ctx, conn, sqlTakeIDs, len(ops))
+		if err != nil {
 			return nil, err
+		}
+		for i, op := range b {
+			if op.Value.stored, err = engine.NewRecord(ids[i], &op.Value.new); err != nil {
+				return nil, err
+			}
 		}
 	}
 	slices.SortStableFunc(b, func(x, y *operation) int {
