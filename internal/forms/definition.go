@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Definition is a form as it was when answers to it were checked: what the API's Form says, and
@@ -95,4 +97,26 @@ func (d Definition) Form() (*Form, error) {
 		f.Sections = append(f.Sections, Section{MacroID: s.MacroID, First: s.First, Count: s.Count, Condition: s.Condition})
 	}
 	return f, nil
+}
+
+// AskedAs returns the label that the field had in a form as it was, and what people read there for an
+// answer; "" where it is what they read now.
+func (f *Field) AskedAs(then *Form, value string) (label, answer string) {
+	i := slices.IndexFunc(f.IDs(), func(id string) bool { return then.Field(id) != nil })
+	if i < 0 {
+		return "", ""
+	}
+	old := then.Field(f.IDs()[i])
+	if old.Label != f.Label {
+		label = old.Label
+	}
+	words := Field{Labels: map[string]string{}}
+	maps.Copy(words.Labels, f.Labels)
+	for _, option := range slices.Backward(old.Options) {
+		words.Labels[f.CurrentValue(option)] = old.LabelOf(option)
+	}
+	if answer = words.LabelOf(value); answer == f.LabelOf(value) {
+		answer = ""
+	}
+	return label, answer
 }

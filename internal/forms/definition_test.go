@@ -58,3 +58,31 @@ func TestDefinitionIsMadeOnce(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestAskedAs(t *testing.T) {
+	then := &Form{Fields: []*Field{
+		{ID: "a", Label: "A"},
+		{ID: "old", Label: "Pick", Options: []string{"x", "y", "z"}, Labels: map[string]string{"x": "Ex", "y": "Why"}},
+	}}
+	labels := map[string]string{"x": "Ex", "y": "Yes", "new": "New"}
+	pick := Field{ID: "now", Was: []string{"older", "old"}, Label: "Pick", Type: Checkbox, Options: []string{"x", "y", "zed", "new"}, Labels: labels}
+	pick.ValueWas = map[string]string{"z": "zed"}
+	for _, c := range []struct {
+		field                Field
+		value, label, answer string
+	}{
+		{Field{ID: "a", Label: "A"}, "text", "", ""},
+		{Field{ID: "a", Label: "B"}, "text", "A", ""},
+		{Field{ID: "b", Label: "B"}, "text", "", ""},
+		{Field{ID: "old", Label: "old"}, "x;w", "Pick", "Ex;w"},
+		{pick, "", "", ""},
+		{pick, "x", "", ""},
+		{pick, "x;y;new", "", "Ex;Why;New"},
+		{pick, "zed", "", "z"},
+		{pick, "typed", "", ""},
+	} {
+		if label, answer := c.field.AskedAs(then, c.value); label != c.label || answer != c.answer {
+			t.Errorf("%s, %q: %q, %q, want %q, %q", c.field.ID, c.value, label, answer, c.label, c.answer)
+		}
+	}
+}

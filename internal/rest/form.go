@@ -5,6 +5,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
 )
 
 func listForms(w http.ResponseWriter, c *request.Call) error {
@@ -26,4 +27,23 @@ func getForm(w http.ResponseWriter, c *request.Call) error {
 		return err
 	}
 	return send(w, c, encode.Form(access.Form))
+}
+
+// getAsked answers with the form that a submission was checked against when it was created.
+func getAsked(w http.ResponseWriter, c *request.Call) error {
+	access, id, err := c.Submission()
+	if err != nil {
+		return err
+	}
+	if _, err := access.Get(c.Context(), id); err != nil {
+		return err
+	}
+	form, err := access.Asked(c.Context(), id)
+	switch {
+	case err != nil:
+		return err
+	case form == nil:
+		return service.Errorf(service.NotFound, "It is not known how the form was when this was sent.")
+	}
+	return send(w, c, encode.Form(form))
 }

@@ -47,6 +47,7 @@ var endpoints = []endpoint{
 	{"GET", "/page/{pageId}/form/{formId}/result/{id}", getOne(encode.Flat), false},
 	{"PUT", "/page/{pageId}/form/{formId}/result/{id}", updateOne(flat, encode.Flat), false},
 	{"DELETE", "/page/{pageId}/form/{formId}/result/{id}", deleteResult, false},
+	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/form", getAsked, true},
 	{"GET", "/page/{pageId}/form/{formId}/submission/{id}/history", getHistory, true},
 	{"DELETE", "/page/{pageId}/form/{formId}/submission/{id}/history", clearHistory, false},
 }

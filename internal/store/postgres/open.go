@@ -114,7 +114,10 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
 	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
-	s.Common = engine.Common{Database: database{s}, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms, SQLDefinition: sqlDefinition}
+	s.Common = engine.Common{
+		Database: database{s}, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms,
+		SQLDefinition: sqlDefinition,
+	}
 	s.writer = startWriter(s, workers)
 	s.Files = engine.NewFiles(database{s}, options.Log)
 	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open

@@ -116,7 +116,10 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 	pool.files = w.files
 	s := &Store{writer: w, pool: pool, forms: forms}
 	db := database{pool.with, w.do}
-	s.Common = engine.Common{Database: db, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms, SQLDefinition: sqlDefinition}
+	s.Common = engine.Common{
+		Database: db, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms,
+		SQLDefinition: sqlDefinition,
+	}
 	s.Files = engine.NewFiles(fileEngine{s, db}, options.Log)
 	// Leases are those of a server that was killed, and the uploads of staged files have
 	// ended. Without room to write, leases run out, and files are removed in an hour.
