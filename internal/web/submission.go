@@ -55,6 +55,9 @@ type answerView struct {
 	ByEditors bool
 	Set       []choice  // buttons for those who set it, each with one press
 	Control   *question // for those who set it otherwise
+
+	// The words of the form that the submission was sent to, where they differ.
+	LabelThen, ValueThen string
 }
 
 // stored is a submission that the caller may read.
@@ -153,10 +156,31 @@ func (st stored) answers(typed filling) []answerView {
 	}
 	for _, e := range st.entries {
 		if !controls.fields.HasColumn(e.FieldID) {
-			views = append(views, answerView{Label: e.FieldID, Value: e.Value, Files: with.files[e.FieldID]})
+			views = append(views, answerView{Label: e.FieldID, FieldID: e.FieldID, Value: e.Value, Files: with.files[e.FieldID]})
 		}
 	}
 	return views
+}
+
+// addWordsThen adds the words of the form that the submission was sent to.
+func (st stored) addWordsThen(views []answerView) error {
+	form := st.access.Form
+	then, err := st.access.Asked(st.Context(), st.sub.ID)
+	if err != nil || then == nil || then == form {
+		return err
+	}
+	for i := range views {
+		v := &views[i]
+		field := form.Field(v.FieldID)
+		if field == nil { // it has left the page
+			field = &forms.Field{ID: v.FieldID, Label: v.FieldID}
+		}
+		value := st.values[v.FieldID]
+		if v.LabelThen, v.ValueThen = field.AskedAs(then, value); strings.Contains(value, forms.Separator) {
+			v.ValueThen = strings.ReplaceAll(v.ValueThen, forms.Separator, ", ")
+		}
+	}
+	return nil
 }
 
 func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
@@ -229,7 +253,11 @@ func (st stored) show(typed filling) (err error) {
 	} else if mayChange == nil {
 		page.Locked = closedText(st.access)
 	}
-	page.sortAnswers(st.answers(typed))
+	answers := st.answers(typed)
+	if err := st.addWordsThen(answers); err != nil {
+		return err
+	}
+	page.sortAnswers(answers)
 	status := cmp.Or(typed.why.status, http.StatusOK)
 	if status != http.StatusOK {
 		page.Title, page.Errors = "Error: "+page.Title, []errorLine{{Text: typed.why.reason}}
