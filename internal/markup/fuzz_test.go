@@ -92,7 +92,7 @@ func checkBlockText(t *testing.T, b Block) {
 		t.Fatalf("%v in the text of form %q:\n%s", diagnostics, b.FormID, b.Text)
 	}
 	withoutHost := func(f *forms.Form) string {
-		d, form := &dumper{}, *f
+		d, form := &dumper{}, *f //nolint:govet // nothing else uses it
 		for _, field := range f.Fields {
 			own := *field
 			own.MacroID = forms.MacroID(f.PageID, f.ID, "field", field.ID)
@@ -103,7 +103,7 @@ func checkBlockText(t *testing.T, b Block) {
 		}
 		form.Fields, form.Sections, form.Names, form.LockIf, form.MacroID = nil, nil, nil, nil, ""
 		form.Title = cmp.Or(form.Title, form.ID)
-		return fmt.Sprintf("%s%+v", d.String(), form)
+		return fmt.Sprintf("%s%+v", d.String(), form) //nolint:govet // as above
 	}
 	if want, got := withoutHost(b.Form), withoutHost(again); want != got {
 		t.Errorf("the text of form %q makes\n%s, want\n%s", b.FormID, got, want)

@@ -47,6 +47,7 @@ func (b *bench) definitions(t *testing.T, want int) {
 func testDefinitions(t *testing.T, b *bench) {
 	one, two, other := asked(sample("form", "amy", "x"), "1"), asked(sample("form", "amy", "x"), "2 é"), asked(sample("other", "amy", "x"), "1")
 	first, second, third, fourth := b.create(t, one), b.create(t, two), b.create(t, one), b.create(t, other)
+	Same(t, "ids", []int64{first.ID, second.ID, third.ID, fourth.ID}, []int64{1, 2, 3, 4})
 	b.change(t, first, changed, "bob")
 	b.definitions(t, 3)
 	b.reopen(t)
