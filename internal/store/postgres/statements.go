@@ -89,8 +89,8 @@ const (
 
 	sqlAnySubmission = `SELECT id FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT 1`
 
-	// sqlLockDefinitions waits for creates that use the definitions of a form.
-	sqlLockDefinitions = `SELECT hash FROM definitions WHERE page_id = $1 AND form_id = $2 ORDER BY hash FOR UPDATE`
+	// sqlLockDefinitions fails while creates use a definition of the form. To wait could be a deadlock.
+	sqlLockDefinitions = `SELECT hash FROM definitions WHERE page_id = $1 AND form_id = $2 FOR UPDATE NOWAIT`
 
 	// sqlRemoveDefinitions removes the definitions of a form without submissions.
 	sqlRemoveDefinitions = `DELETE FROM definitions WHERE page_id = $1 AND form_id = $2 AND (` + sqlAnySubmission + `) IS NULL`

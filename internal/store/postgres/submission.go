@@ -169,15 +169,16 @@ func (s *Store) Delete(
 }
 
 // removeDefinitions removes the definitions of a form that has no submissions any more. It is a transaction of its
-// own, after the delete: concurrent deletes see each other only then, and creates, which it waits for, may wait for
-// the delete. What stays because of an error goes when the form has lost its last submission again.
+// own, after the delete: concurrent deletes see each other only then. It fails while a create uses a definition: then
+// the form is not empty. What stays because of another error goes when the form has lost its last submission again.
 func (s *Store) removeDefinitions(ctx context.Context, key store.Key) {
 	var id int64
 	err := database{s}.Query(ctx, func(next engine.Next) { next(&id) }, sqlAnySubmission, key.PageID, key.FormID)
 	if err != nil || id != 0 {
 		return
 	}
-	_ = database{s}.Transact(ctx, // with a snapshot for each statement: the second sees what creates have stored
+	_ = database{s}.Transact(ctx, // with a snapshot for each statement: the last sees what creates have stored
+		engine.Statement{SQL: sqlLockForm, Args: []any{key.PageID, key.FormID}}, // one after the other
 		engine.Statement{SQL: sqlLockDefinitions, Args: []any{key.PageID, key.FormID}},
 		engine.Statement{SQL: sqlRemoveDefinitions, Args: []any{key.PageID, key.FormID}})
 }
