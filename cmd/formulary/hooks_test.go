@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
@@ -52,5 +53,21 @@ func makeEvents(ts *testscript.TestScript, _ bool, args []string) {
 		event("crm", "", "answered 503", 80*time.Hour), event("crm", "", "answered 503", 79*time.Hour), event("crm", "", "", 26*time.Hour+10*time.Minute),
 		event("old", "", "", time.Minute), event(store.MailHook, "hr@example.org", "the mail server refused it", time.Hour),
 	}))
+	ts.Check(s.Close())
+}
+
+// submit stores a submission: submit DIR PAGE FORM USER ID=VALUE…
+func submit(ts *testscript.TestScript, _ bool, args []string) {
+	s, err := sqlite.Open(context.Background(), ts.MkAbs(args[0]), sqlite.Options{})
+	ts.Check(err)
+	page, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	n := store.New{PageID: page, FormID: args[2], Username: args[3], Created: time.Now()}
+	for _, answer := range args[4:] {
+		id, value, _ := strings.Cut(answer, "=")
+		n.Entries = append(n.Entries, forms.Entry{FieldID: id, Value: value})
+	}
+	_, err = s.Create(context.Background(), n)
+	ts.Check(err)
 	ts.Check(s.Close())
 }

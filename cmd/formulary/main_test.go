@@ -17,6 +17,6 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update,
 		RequireExplicitExec: true, RequireUniqueNames: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"receiver": startReceiver, "events": makeEvents},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"receiver": startReceiver, "events": makeEvents, "submit": submit},
 	})
 }

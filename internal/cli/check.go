@@ -26,6 +26,8 @@ func checkCommand(streams Streams) *cli.Command {
 		strict     bool
 		notified   []string
 		options    wiki.Options
+		from       string
+		zoneName   string
 	)
 	return &cli.Command{
 		Name:      "check",
@@ -45,11 +47,21 @@ func checkCommand(streams Streams) *cli.Command {
 			"Line and column are absent where the file or directory as a whole is meant, hint where there is none. " +
 			"The last line\n" +
 			"is the summary: pages, forms, fields, errors and warnings.\n" +
+			"--against says what the pages would do to submissions that are stored, as warnings: " +
+			"answers to fields that a form no longer\n" +
+			"has, that would be refused or that are hidden, required fields without one, " +
+			"and forms that have left their page. It reads the\n" +
+			"store and changes nothing, also while a server uses it; the exit status is 2 if it can't. " +
+			"No answer and no name is printed.\n" +
+			"JSON has code, page, form, field, count and of then.\n" +
 			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{
 			valueFlag("format", &formatName, "text", "text, json or github"),
 			boolFlag("strict", &strict, "treat warnings as errors"),
 			mailDomainsFlag(&notified),
+			textFlag("against", &from,
+				"store to check the pages against: its data directory, sqlite:DIR or postgres://USER@HOST/NAME"),
+			valueFlag("timezone", &zoneName, "UTC", "with --against: where days begin, as for serve"),
 			wikiCAFlag(&options.CAFile),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -64,10 +76,21 @@ func checkCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			source, sourceErr := parseSource(from)
+			if from != "" && sourceErr != nil {
+				return usagef("--against: %w", sourceErr)
+			}
+			zone, err := parseZone(zoneName)
+			if err != nil {
+				return err
+			}
 			out := bufio.NewWriter(streams.Out)
 			c := checker{
 				out: out, format: format, mail: &markup.Mail{Domains: domains},
 				files: map[int64][]string{}, seen: map[string]bool{},
+			}
+			if from != "" {
+				c.kept = map[int64]keptPage{}
 			}
 			for _, arg := range cmd.Args().Slice() {
 				options.Address = arg
@@ -78,6 +101,11 @@ func checkCommand(streams Streams) *cli.Command {
 				}
 			}
 			c.duplicateIDs()
+			if from != "" {
+				if err := c.against(ctx, source, zone, streams); err != nil {
+					return errors.Join(err, out.Flush())
+				}
+			}
 			c.print(format.summary(c.summary))
 			if err := out.Flush(); err != nil {
 				return err
@@ -97,6 +125,9 @@ type checker struct {
 	mail    *markup.Mail
 	files   map[int64][]string // by page id
 	seen    map[string]bool    // by their full paths
+	kept    map[int64]keptPage // by page id; nil unless they are compared with a store
+	whole   bool               // a directory or a wiki was read
+	unread  bool               // a page was not, or its id is not known
 	summary checkSummary
 }
 
@@ -110,6 +141,7 @@ func (c *checker) path(path string) {
 		c.file(path)
 		return
 	}
+	c.whole = true
 	files, unreadable, err := pages.Find(path)
 	if err != nil {
 		c.cannotRead(path, err)
@@ -130,6 +162,7 @@ func (c *checker) path(path string) {
 }
 
 func (c *checker) cannotRead(path string, err error) {
+	c.unread = true
 	c.report(finding{File: path, Severity: markup.Error, Message: err.Error()})
 }
 
@@ -156,14 +189,16 @@ func (c *checker) file(path string) {
 // page counts what is on a page, and reports what is wrong with it. at names the page.
 func (c *checker) page(at finding, page *markup.Page, source []byte) {
 	c.summary.Pages++
+	if c.kept != nil {
+		c.keep(at, page, source)
+	}
 	for _, b := range page.Blocks {
 		if b.Form != nil {
 			c.summary.Forms++
 			c.summary.Fields += len(b.Form.Fields)
 		}
 	}
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
-	lines := strings.Split(text, "\n")
+	lines := sourceLines(source)
 	for _, p := range page.Diagnostics {
 		f := at
 		f.Line, f.Column, f.Severity, f.Message, f.Hint = p.Line, p.Column, p.Severity, p.Message, p.Hint
@@ -172,6 +207,12 @@ func (c *checker) page(at finding, page *markup.Page, source []byte) {
 		}
 		c.report(f)
 	}
+}
+
+// sourceLines returns the lines of a page as diagnostics count them.
+func sourceLines(source []byte) []string {
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(string(source), "\ufeff"))
+	return strings.Split(text, "\n")
 }
 
 // missingEditors warns of a page with forms that does not say who may edit. The

@@ -12,13 +12,20 @@ import (
 
 // finding is something wrong with a page file or a directory of them.
 type finding struct {
-	File     string          `json:"file"`           // or the title of a page of a live wiki
-	Page     int64           `json:"page,omitempty"` // its id
+	File     string          `json:"file,omitempty"` // or the title of a page of a live wiki
+	Page     int64           `json:"page,omitempty"` // its id; of page files only with a Code
 	Line     int             `json:"line,omitempty"` // 0 for the file as a whole
 	Column   int             `json:"column,omitempty"`
 	Severity markup.Severity `json:"severity"`
 	Message  string          `json:"message"`
 	Hint     string          `json:"hint,omitempty"`
+
+	// What --against finds; see forms.Finding.
+	Code  string `json:"code,omitempty"`
+	Form  string `json:"form,omitempty"`
+	Field string `json:"field,omitempty"`
+	Count int    `json:"count,omitempty"`
+	Of    int    `json:"of,omitempty"`
 
 	source *string // the text of the line, if there is one
 }

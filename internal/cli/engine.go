@@ -61,6 +61,14 @@ func parseLocation(s string) (location, error) {
 	return location{}, errors.New("use sqlite:DIR, with a data directory, or postgres://USER@HOST/NAME")
 }
 
+// parseSource is parseLocation, and takes the name of a data directory, too.
+func parseSource(s string) (location, error) {
+	if s != "" && !strings.Contains(s, ":") {
+		return location{dir: s}, nil
+	}
+	return parseLocation(s)
+}
+
 // String is for people, and tells no password.
 func (l location) String() string {
 	if l.url == "" {
@@ -78,7 +86,9 @@ func (l location) open(ctx context.Context, options postgres.Options) (store.Eng
 		options.URL = l.url
 		return postgres.Open(ctx, options)
 	}
-	return sqlite.Open(ctx, l.dir, sqlite.Options{Log: options.Log, MustExist: options.MustExist})
+	return sqlite.Open(ctx, l.dir, sqlite.Options{
+		Log: options.Log, MustExist: options.MustExist, ReadOnly: options.ReadOnly,
+	})
 }
 
 // refuseUnfinished keeps half a store from being served, or copied on.

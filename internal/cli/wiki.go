@@ -105,6 +105,7 @@ func (c *checker) wiki(ctx context.Context, options wiki.Options, streams Stream
 	if err != nil {
 		return err
 	}
+	c.whole = true
 	return withProgress(ctx, streams, "not all pages were checked", func(ctx context.Context, show sqlite.Progress) error {
 		session, err := w.Login(ctx, who, "")
 		if err != nil {

@@ -35,8 +35,10 @@ func EncodeEntries(dst []byte, entries []Entry) Entries {
 }
 
 // Decode returns the entries in their stored order.
-func (e Entries) Decode() ([]Entry, error) {
-	var entries []Entry
+func (e Entries) Decode() ([]Entry, error) { return e.appendTo(nil) }
+
+// appendTo is Decode for a caller that has room for the entries.
+func (e Entries) appendTo(entries []Entry) ([]Entry, error) {
 	s := e.Scan()
 	for s.Next() {
 		id, err := strconv.ParseInt(string(s.ID), 10, 64)

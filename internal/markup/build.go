@@ -65,7 +65,7 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 	if block.macros != nil {
 		noun, idKey = "the form macro", "formId"
 	}
-	f.ID, _ = r.name(root, "form", noun, idKey)
+	f.ID, block.idAt = r.name(root, "form", noun, idKey)
 	f.MacroID = cmp.Or(block.hostID, forms.MacroID(p.pageID, f.ID))
 	f.Anonymous = r.boolean(root, "anonymous")
 	f.OneSubmission = r.boolean(root, "oneSubmission")
@@ -76,6 +76,7 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 	if block.macros == nil || valueOf(root, "fields") != nil { // a form macro without fields was reported
 		r.fields(root, "form")
 	}
+	block.fieldsAt = r.offsets
 	for _, c := range r.conditions {
 		r.condition(c)
 	}

@@ -248,7 +248,7 @@ func TestLimits(t *testing.T) {
 func TestTooManyForms(t *testing.T) {
 	src := numbers(MaxForms+2, "```form\nform: f%d\nfields: [{id: x, type: date}]\n```\n")
 	p := Parse(Markdown, 1, []byte(src), nil)
-	if len(p.Blocks) != MaxForms+1 || p.Blocks[MaxForms-1].Form == nil || p.Blocks[MaxForms] != (Block{}) {
+	if len(p.Blocks) != MaxForms+1 || p.Blocks[MaxForms-1].Form == nil || p.Blocks[MaxForms].FormID != "" {
 		t.Errorf("%d blocks, the last %+v", len(p.Blocks), p.Blocks[len(p.Blocks)-1])
 	}
 	if len(p.Diagnostics) != 1 || !strings.Contains(p.Diagnostics[0].Message, "more than 200 forms") {

@@ -105,7 +105,14 @@ type Block struct {
 	FormID string      // "" when the block is too broken to find it
 	Form   *forms.Form // nil when the block is broken: keep the last good one
 	Text   string      // YAML, as it is written on the page, or what macros mean
+
+	// Where its id is, and its fields by rank; see Position.
+	At       int
+	FieldsAt []int
 }
+
+// Position turns an offset into line and column, as a Diagnostic has them.
+func Position(src []byte, at int) (line, column int) { return newReader(src).position(at) }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
 // mail says which addresses of notify get mail; with nil there is no warning of the
@@ -175,16 +182,18 @@ func noAccess() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 // rawBlock is a block of a page that holds a form: a text of YAML, or the macros
 // of Confluence.
 type rawBlock struct {
-	at      int      // offset of the block in the page
-	end     int      // offset after it; known in wikitext only
-	fence   ast.Node // of a Markdown page
-	text    *excerpt
-	macros  *yaml.Node            // the mapping of a form that macros describe
-	hostID  string                // the macro id that the host gives the form, or ""
-	hostIDs map[*yaml.Node]string // and its fields
-	failed  bool                  // an error in it was reported
-	formID  string                // set when it is read; "" if it can't be read
-	open    bool                  // the block is never closed
+	at       int      // offset of the block in the page
+	end      int      // offset after it; known in wikitext only
+	fence    ast.Node // of a Markdown page
+	text     *excerpt
+	macros   *yaml.Node            // the mapping of a form that macros describe
+	hostID   string                // the macro id that the host gives the form, or ""
+	hostIDs  map[*yaml.Node]string // and its fields
+	failed   bool                  // an error in it was reported
+	formID   string                // set when it is read; "" if it can't be read
+	idAt     int                   // set when it is read, as fieldsAt; see Block
+	fieldsAt []int
+	open     bool // the block is never closed
 }
 
 var (

@@ -79,7 +79,8 @@ type Store interface {
 	CountForm(ctx context.Context, pageID int64, formID string) (int, error)
 
 	// CountForms returns how many submissions each form of a page has, counted up to
-	// limit, or with page 0, each form of all pages. Forms without any are left out.
+	// limit, or with page 0, each form of all pages. Forms without any are left out, and
+	// the others are in the order of Dump.
 	// Errors: ErrUnavailable.
 	CountForms(ctx context.Context, pageID int64, limit int) ([]FormCount, error)
 

@@ -344,15 +344,15 @@ func number(x float64) string {
 	case a >= most || (a < least && a > 0):
 		return strconv.FormatFloat(x, 'g', digits, 64)
 	case a >= wholeNumbers: // zeros stand for digits that a float64 does not have
-		return groupDigits(strconv.FormatFloat(x, 'f', -1, 64))
+		return forms.GroupDigits(strconv.FormatFloat(x, 'f', -1, 64))
 	}
-	return groupDigits(trimFloat(x, digits))
+	return forms.GroupDigits(trimFloat(x, digits))
 }
 
 // mean is number with fewer digits.
 func mean(x float64) string {
 	if a := math.Abs(x); a >= 1 && a < wholeNumbers {
-		return groupDigits(trimFloat(x, 2))
+		return forms.GroupDigits(trimFloat(x, 2))
 	}
 	return number(x)
 }

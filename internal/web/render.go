@@ -42,15 +42,7 @@ func parseTemplates(base string, static *staticFiles) *template.Template {
 }
 
 // count writes a number with commas, as in 12,345.
-func count(n int64) string { return groupDigits(strconv.FormatInt(n, 10)) }
-
-func groupDigits(text string) string {
-	point := strings.IndexByte(text+".", '.')
-	for i := point - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func count(n int64) string { return forms.GroupDigits(strconv.FormatInt(n, 10)) }
 
 // Layout is what every page has. It is exported, as are other structs that
 // pages embed, so that templates can write .Layout.Title: promoted fields are ten

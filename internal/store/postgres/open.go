@@ -70,6 +70,8 @@ type Options struct {
 	// MustExist makes Open fail if the database holds no store, or one that
 	// needs a migration.
 	MustExist bool
+	// ReadOnly is for a store that is not to be changed: methods that would do so fail.
+	ReadOnly bool
 	// Log receives a warning if Open has to wait, and a line per migration.
 	Log *slog.Logger
 }
@@ -120,10 +122,14 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	}
 	s.writer = startWriter(s, workers)
 	s.Files = engine.NewFiles(database{s}, options.Log)
-	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
+	if !options.ReadOnly {
+		s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
+	}
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
-		s.StopSweeping()
+		if !options.ReadOnly {
+			s.StopSweeping()
+		}
 		s.writer.close()
 		pool.Close() // waits for all connections in use
 	})
@@ -229,6 +235,9 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 		"lock_timeout":                        milliseconds(min(lockTimeout, options.StatementTimeout)),
 		"idle_in_transaction_session_timeout": milliseconds(idleTimeout),
 		"plan_cache_mode":                     "force_generic_plan",
+	}
+	if options.ReadOnly {
+		settings["default_transaction_read_only"] = "on"
 	}
 	columns, args := []string{`set_config('synchronous_commit', CASE current_setting('synchronous_commit')
 		WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`}, []any{pgx.QueryExecModeExec}

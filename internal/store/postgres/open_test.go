@@ -317,3 +317,21 @@ func TestMustExist(t *testing.T) {
 	must(t, err)
 	_ = s.Close()
 }
+
+func TestReadOnly(t *testing.T) {
+	url := newDatabase(t)
+	_, err := Open(ctx, Options{URL: url, MustExist: true, ReadOnly: true})
+	if err == nil || !strings.Contains(err.Error(), "there is no store") {
+		t.Errorf("without a store: %v", err)
+	}
+	mustCreate(t, openStore(t, url), sample("x"))
+	s, err := Open(ctx, Options{URL: url, MustExist: true, ReadOnly: true})
+	must(t, err)
+	if found, err := s.CountForms(ctx, 0, 10); err != nil || len(found) != 1 || len(storetest.Values(t, s)) != 1 {
+		t.Errorf("got %v, %v", found, err)
+	}
+	if _, err := s.Create(ctx, sample("y")); err == nil || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("create: %v", err)
+	}
+	must(t, s.Close())
+}

@@ -50,7 +50,10 @@ type Options struct {
 	// MustExist makes Open fail if the directory holds no store, or one that
 	// needs a migration.
 	MustExist bool
-	Log       *slog.Logger // nil discards
+	// ReadOnly opens a store that must exist in order to read it, also one that a server has
+	// open, or in a directory that can't be written. Methods that write must not be called.
+	ReadOnly bool
+	Log      *slog.Logger // nil discards
 }
 
 // Open opens the store in directory dir, which it creates and migrates where
@@ -62,10 +65,13 @@ func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 // open is Open through another VFS, for tests.
 func open(ctx context.Context, dir, vfs string, options Options) (*Store, error) {
 	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
-	if options.MustExist {
+	if options.MustExist || options.ReadOnly {
 		if err := Exists(dir); err != nil {
 			return nil, err
 		}
+	}
+	if options.ReadOnly {
+		return openReader(ctx, filepath.Join(dir, FileName), vfs)
 	}
 	lock, err := lockDir(dir)
 	if err != nil {

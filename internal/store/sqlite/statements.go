@@ -52,7 +52,7 @@ const (
 	sqlCount      = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 10000)`
 	sqlCountForms = `SELECT page_id, form_id,
 			(SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > number << 40 AND row_id < (number + 1) << 40 LIMIT ?3))
-		FROM forms WHERE page_id BETWEEN ?1 AND ?2`
+		FROM forms WHERE page_id BETWEEN ?1 AND ?2 ORDER BY page_id, form_id`
 
 	sqlInsert    = `INSERT INTO submissions (row_id, form, username, created, fields, definition) VALUES (?, ?, ?, ?, ?, ?)`
 	sqlInsertAll = `INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, definition, changed, changer)

@@ -1,0 +1,39 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/formulary/formulary/internal/store/engine"
+)
+
+// openReader opens a store for reading only. It has one connection, and thereby one snapshot
+// for as long as only lists are read.
+func openReader(ctx context.Context, path, vfs string) (*Store, error) {
+	uri := fileURI(path, vfs) + "&mode=ro"
+	_, err := os.Lstat(path + "-shm")
+	closed := errors.Is(err, os.ErrNotExist) && size(path+"-wal") == 0
+	if closed { // SQLite would create files beside it, which a server of another user could not open
+		uri += "&immutable=1"
+	}
+	s := &Store{pool: newReadPool(uri, 1), forms: &formNumbers{}}
+	s.Common = engine.Common{Database: database{read: s.pool.with}, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms}
+	s.close = sync.OnceValue(func() error {
+		err := s.pool.close()
+		if closed && size(path+"-wal") > 0 {
+			err = errors.Join(err, fmt.Errorf("a server has begun to write to %s meanwhile: run this again", path))
+		}
+		return err
+	})
+	err = checkWAL(path)
+	if err == nil {
+		err = s.pool.with(ctx, requireStore)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, classify(err)), s.Close())
+	}
+	return s, nil
+}

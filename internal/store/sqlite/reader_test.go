@@ -1,0 +1,70 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/formulary/formulary/internal/store/storetest"
+)
+
+func openForReading(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(ctx, dir, Options{ReadOnly: true})
+	must(t, err)
+	return s
+}
+
+func countStored(t *testing.T, s *Store) int {
+	t.Helper()
+	storetest.Same(t, "by form", len(storetest.Values(t, s)) > 0, true)
+	found, err := s.CountForms(ctx, 0, 100)
+	must(t, err)
+	storetest.Same(t, "listed", len(storetest.Values(t, s)), found[0].Count)
+	return found[0].Count
+}
+
+func TestReaderBesideAServer(t *testing.T) {
+	dir := t.TempDir()
+	server := openStore(t, dir)
+	mustCreate(t, server, sample("a"))
+	reader := openForReading(t, dir)
+	storetest.Same(t, "at first", countStored(t, reader), 1)
+	mustCreate(t, server, sample("b"))
+	storetest.Same(t, "later", countStored(t, reader), 2)
+	must(t, reader.Close())
+	mustCreate(t, server, sample("c"))
+	must(t, server.Close())
+	storetest.Same(t, "in the end", len(storetest.Values(t, openStore(t, dir))), 3)
+}
+
+// A server that runs as another user could not open files that a reader has made.
+func TestReaderOfAClosedStoreMakesNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	mustCreate(t, s, sample("a"))
+	must(t, s.Close())
+	reader := openForReading(t, dir)
+	countStored(t, reader)
+	files, err := os.ReadDir(dir)
+	must(t, err)
+	storetest.Same(t, "files", len(files), 1)
+	mustCreate(t, openStore(t, dir), sample("b"))
+	wantError(t, reader.Close(), "a server has begun to write")
+}
+
+func TestReaderRefuses(t *testing.T) {
+	_, err := Open(ctx, t.TempDir(), Options{ReadOnly: true})
+	wantError(t, err, "no store in")
+	dir := t.TempDir()
+	must(t, openStore(t, dir).Close())
+	editFile(t, dir, olderSchema)
+	file := filepath.Join(dir, FileName)
+	before, err := os.ReadFile(file)
+	must(t, err)
+	_, err = Open(ctx, dir, Options{ReadOnly: true})
+	wantError(t, err, "it has schema version 1 and this formulary needs version")
+	after, err := os.ReadFile(file)
+	must(t, err)
+	storetest.Same(t, "the file", string(after) == string(before), true)
+}
