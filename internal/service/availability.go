@@ -105,10 +105,13 @@ func (a *Access) explain(err error) error {
 	return Explain(err)
 }
 
+// FormCount is how many submissions a form has.
+type FormCount = store.FormCount
+
 // LostForms returns the forms of the page that have submissions, but are no longer on it, if this
 // form has none: its id may have been changed. Only editors get to know. Submissions are counted
 // up to store.MaxLimit.
-func (a *Access) LostForms(ctx context.Context) (lost []store.FormCount, err error) {
+func (a *Access) LostForms(ctx context.Context) (lost []FormCount, err error) {
 	if !a.Rights.Edit {
 		return nil, nil
 	}
@@ -120,6 +123,6 @@ func (a *Access) LostForms(ctx context.Context) (lost []store.FormCount, err err
 	if err == nil {
 		lost, err = a.service.opts.Store.CountForms(ctx, a.Form.PageID, store.MaxLimit)
 	}
-	isThere := func(c store.FormCount) bool { return a.page.Form(c.FormID) != nil }
+	isThere := func(c FormCount) bool { return a.page.Form(c.FormID) != nil }
 	return slices.DeleteFunc(lost, isThere), Explain(err)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
-	"github.com/formulary/formulary/internal/store"
 )
 
 //go:embed templates
@@ -63,11 +62,11 @@ type Layout struct {
 type about struct {
 	Access             *service.Access
 	PagePath, FormPath string
-	FormLink           bool              // its title differs from that of the page
-	Results            string            // path; "" if the caller can see no results
-	Edit               string            // path of its text; "" unless the caller may edit the page
-	Lost               []store.FormCount // forms that the page no longer has, for editors of an empty form
-	Back               string            // path of the results above the page, of the list that it was opened from; or ""
+	FormLink           bool                // its title differs from that of the page
+	Results            string              // path; "" if the caller can see no results
+	Edit               string              // path of its text; "" unless the caller may edit the page
+	Lost               []service.FormCount // forms that the page no longer has, for editors of an empty form
+	Back               string              // path of the results above the page, of the list that it was opened from; or ""
 }
 
 func (c *call) about(access *service.Access) *about {
