@@ -15,7 +15,8 @@ type grouper struct {
 	rank   int // of by
 	fields []*Field
 	groups map[string]*group
-	others int // groups of values that are no option
+	values int  // groups but that of no answer
+	cut    bool // some groups were left out
 }
 
 type group struct {
@@ -56,43 +57,63 @@ func (g *grouper) addTo(value string, id int64, row *Result) error {
 }
 
 // newGroup returns the group of a value that has none yet, or is none of the options. It is
-// nil where there are too many: the first options come first, then other values as they
-// are found.
+// nil where there are too many: the groups of the first options stay, then those of other
+// values as they are found.
 func (g *grouper) newGroup(value string) *group {
-	switch rank := slices.Index(g.by.Options, value); {
-	case rank >= maxGroups-1:
-		return nil
-	case rank < 0 && value != "":
+	if value != "" && !slices.Contains(g.by.Options, value) {
 		value = Clip(value)
 		if found := g.groups[value]; found != nil {
 			return found
 		}
-		if len(g.by.Options)+g.others >= maxGroups-1 { // one is for no answer
-			return nil
-		}
-		g.others++
+	}
+	if value != "" && g.values == maxGroups-1 && !g.makeRoom(value) { // one is for no answer
+		g.cut = true
+		return nil
+	}
+	if value != "" {
+		g.values++
 	}
 	found := &group{fields: newFieldCounters(g.fields, true)}
 	g.groups[strings.Clone(value)] = found // value may share memory with a text of any length
 	return found
 }
 
-// list returns the groups in the order of the options, then those of other values by code
-// point, then that of no answer.
-func (g *grouper) list() []Group {
-	place := func(value string) int {
-		switch rank := slices.Index(g.by.Options, value); {
-		case value == "":
-			return len(g.by.Options) + 1
-		case rank < 0:
-			return len(g.by.Options)
-		default:
-			return rank
+// makeRoom removes the last group if it comes after that of a value. A value that was removed, or
+// found no room, never finds room again: so what a group counts is complete.
+func (g *grouper) makeRoom(value string) bool {
+	last := value
+	for other := range g.groups {
+		if other != "" && cmp.Or(cmp.Compare(g.place(other), g.place(last)), strings.Compare(other, last)) > 0 {
+			last = other
 		}
 	}
+	if g.place(last) == g.place(value) {
+		return false
+	}
+	delete(g.groups, last)
+	g.values--
+	g.cut = true
+	return true
+}
+
+// place is where the group of a value comes: in the order of the options, then other values, then
+// no answer.
+func (g *grouper) place(value string) int {
+	switch rank := slices.Index(g.by.Options, value); {
+	case value == "":
+		return len(g.by.Options) + 1
+	case rank < 0:
+		return len(g.by.Options)
+	default:
+		return rank
+	}
+}
+
+// list returns the groups by place, those of other values by code point.
+func (g *grouper) list() []Group {
 	list := []Group{}
 	for _, value := range slices.SortedFunc(maps.Keys(g.groups), func(a, b string) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(g.place(a), g.place(b)), cmp.Compare(a, b))
 	}) {
 		found := g.groups[value]
 		list = append(list, Group{Value: value, Count: found.count, Fields: found.fields.summaries()})

@@ -15,6 +15,7 @@ type Summary struct {
 	Days        []DayCount
 	Fields      []FieldSummary // by rank
 	Groups      []Group        // by what was chosen in one field; nil if there is none
+	GroupsCut   bool           // there were too many groups
 }
 
 // Group is what the submissions with one answer to a field say together. A submission
@@ -152,7 +153,7 @@ func (s *Summarizer) Summary() Summary {
 	}
 	sum.Fields = s.fields.summaries()
 	if s.groups != nil {
-		sum.Groups = s.groups.list()
+		sum.Groups, sum.GroupsCut = s.groups.list(), s.groups.cut
 	}
 	return sum
 }

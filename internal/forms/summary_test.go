@@ -210,6 +210,35 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
+// TestGroupsOfLaterOptions: options are left out only if there are too many that were chosen, and
+// what a group counts is complete.
+func TestGroupsOfLaterOptions(t *testing.T) {
+	field := &Field{ID: "size"}
+	for i := range 2 * maxGroups {
+		field.Options = append(field.Options, fmt.Sprintf("option %02d", i))
+	}
+	f := &Form{Fields: []*Field{field}}
+	var subs []Submission
+	for i := range int64(3) {
+		subs = append(subs, survey(i+1, "", "size", "option 98"), survey(i+10, "", "size", "other"))
+	}
+	if s := summarizeBy(t, f, 0, subs...); len(s.Groups) != 2 || s.Groups[0].Count != 3 || s.Groups[1].Value != "other" || s.GroupsCut {
+		t.Errorf("got %+v", s)
+	}
+	for i, o := range slices.Backward(field.Options) { // later ones make room for those before them
+		subs = append(subs, survey(int64(1000+2*i), "", "size", o), survey(int64(1001+2*i), "", "size", o))
+	}
+	s := summarizeBy(t, f, 0, subs...)
+	if len(s.Groups) != maxGroups-1 || !s.GroupsCut {
+		t.Fatalf("%d groups, %t", len(s.Groups), s.GroupsCut)
+	}
+	for i, g := range s.Groups {
+		if g.Value != field.Options[i] || g.Count != 2 {
+			t.Errorf("group %d is %s with %d", i, g.Value, g.Count)
+		}
+	}
+}
+
 // bins are what they say they are, whatever the numbers and their order.
 func TestBins(t *testing.T) {
 	number := rapid.OneOf(

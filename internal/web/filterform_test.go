@@ -133,6 +133,8 @@ func TestFiltersThatAreAdded(t *testing.T) {
 	}
 	for _, row := range testkit.Rows(`
 		score&_operator=between&_value=&_to= | is missing
+		score&_operator=greater-than&_value=&_to=5 | is missing
+		score&_operator=equals&_value=&_to=5 | is missing
 		score&_operator=between&_value=1.000&_to=2 | can mean either
 		score&_operator=between&_value=1&_to=many | must be a number
 		grade&_operator=greater-than&_value=1&_value=2 | must be one

@@ -214,7 +214,7 @@ func (a addedFilter) rules(field *forms.Field, now time.Time) (operator string, 
 			problem = "must be one"
 		}
 	}
-	if (len(a.Values) == 0 || joined == "") && a.To == "" {
+	if (len(a.Values) == 0 || joined == "") && (a.To == "" || operator != string(forms.Between)) {
 		problem = cmp.Or(problem, "is missing")
 	}
 	return operator, values, problem

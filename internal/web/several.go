@@ -83,6 +83,9 @@ func (c *call) changeSeveral() error {
 		return errOtherUser
 	}
 	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery, c.Backend.Service.Now())
+	if v.params.Err() != nil {
+		return c.results() // says what is wrong with the address, before anything is written
+	}
 	form := c.newSeveralForm(access.Form, v)
 	do, all := strings.CutSuffix(sent.Get(doControl), allRows)
 	tags := chosenRows(sent, all)

@@ -184,6 +184,16 @@ func TestSeveralAndBack(t *testing.T) {
 	})
 }
 
+// TestSeveralOfAWrongAddress changes nothing if the list can't be shown afterwards.
+func TestSeveralOfAWrongAddress(t *testing.T) {
+	e, b := newRequests(t, enginetest.Default(), 1)
+	sent := b.get(feedbackResults).button("set", "state=ok", "1")
+	b.postForm(feedbackResults+"?columns=nope", sent).want(400, "nope")
+	if got := e.states(t); got != "1" {
+		t.Errorf("stored: %s", got)
+	}
+}
+
 // TestSeveralOfAnAnonymousForm names no submission.
 func TestSeveralOfAnAnonymousForm(t *testing.T) {
 	e, b := newAlice(t, page1("", strings.Replace(requestsForm, "closes: 2025-11-14", "anonymous: true", 1)))

@@ -28,6 +28,7 @@ func newSplitForm(f *forms.Form, page *resultsView) splitForm {
 type splitView struct {
 	Label   string
 	Status  bool // the answers are statuses
+	Cut     bool // there are more answers
 	Columns []splitColumn
 	Rows    []splitRow
 	Left    int // questions without a column
@@ -54,7 +55,7 @@ type splitCell struct {
 
 func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 	by := f.Field(*page.opts.By)
-	v := &splitView{Label: clipLabel(by.Label), Status: by.Type == forms.Status}
+	v := &splitView{Label: clipLabel(by.Label), Status: by.Type == forms.Status, Cut: s.GroupsCut}
 	for _, group := range s.Groups {
 		row := splitRow{Answer: newBar(by, group.Value, group.Count, page)}
 		if group.Value == "" {
