@@ -66,7 +66,7 @@ type about struct {
 	Results            string              // path; "" if the caller can see no results
 	Edit               string              // path of its text; "" unless the caller may edit the page
 	Lost               []service.FormCount // forms that the page no longer has, for editors of an empty form
-	Back               string              // path of the results above the page, of the list that it was opened from; or ""
+	Back               string              // path of the results that the page was opened from; or ""
 }
 
 func (c *call) about(access *service.Access) *about {

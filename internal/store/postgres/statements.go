@@ -41,7 +41,8 @@ const (
 				WHERE (s.page_id, s.form_id) > (stored.page_id, stored.form_id) AND s.page_id <= $2
 				ORDER BY page_id, form_id LIMIT 1) AS another)
 		SELECT page_id, form_id, (SELECT count(*) FROM (SELECT 1 FROM submissions s
-			WHERE s.page_id = stored.page_id AND s.form_id = stored.form_id ORDER BY id LIMIT $3) AS n) FROM stored ORDER BY page_id, form_id`
+			WHERE s.page_id = stored.page_id AND s.form_id = stored.form_id ORDER BY id LIMIT $3) AS n)
+		FROM stored ORDER BY page_id, form_id`
 
 	// sqlLockForm waits until no other transaction has the lock of the form. Two forms
 	// may share a lock.
