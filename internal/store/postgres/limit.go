@@ -64,11 +64,11 @@ func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
 func begin(ctx context.Context, conn *pgx.Conn, c *creation) error {
 	n, steps := &c.new, &pgx.Batch{}
 	steps.Queue(`BEGIN`)
-	if c.storeDefinition {
-		steps.Queue(sqlStoreDefinition, n.PageID, n.FormID, n.Definition.Hash, n.Definition.Text)
-	}
 	if n.Limit > 0 {
 		steps.Queue(sqlLockForm, n.PageID, n.FormID)
+	}
+	if c.storeDefinition { // after the lock: the insert of another create holds that, and needs the definition
+		steps.Queue(sqlStoreDefinition, n.PageID, n.FormID, n.Definition.Hash, n.Definition.Text)
 	}
 	index := 0 // not returned by the callback: after an error of it pgx prepares the statements again
 	steps.Queue(sqlRefusal, refusalArgs(n)...).QueryRow(func(row pgx.Row) error { return row.Scan(&index) })
