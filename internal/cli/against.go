@@ -16,31 +16,32 @@ import (
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-// keptPage is a page that is compared with a store.
-type keptPage struct {
+// comparedPage is a page that is compared with a store.
+type comparedPage struct {
 	at      finding // names it
 	blocks  []markup.Block
 	source  []byte
 	unclear bool // it may have more forms
 }
 
-// keep remembers a page for against: of several with one id, that which is served.
-func (c *checker) keep(at finding, page *markup.Page, source []byte) {
+// addPage adds a page for against: of several with one id, that which is served.
+func (c *checker) addPage(at finding, page *markup.Page, source []byte) {
 	if page.ID == 0 || !page.MetaRead {
 		c.unread = true
 		return
 	}
-	other, dup := c.kept[page.ID]
+	other, dup := c.compared[page.ID]
 	if dup && !pages.Precedes(at.File, other.at.File, page.ID) {
 		return
 	}
 	hasNoID := func(b markup.Block) bool { return b.FormID == "" }
 	at.Page = page.ID
-	kept := keptPage{at: at, blocks: page.Blocks, unclear: page.Unreadable || slices.ContainsFunc(page.Blocks, hasNoID)}
+	added := comparedPage{at: at, blocks: page.Blocks}
+	added.unclear = page.Unreadable || slices.ContainsFunc(page.Blocks, hasNoID)
 	if len(page.Blocks) > 0 {
-		kept.source = source
+		added.source = source
 	}
-	c.kept[page.ID] = kept
+	c.compared[page.ID] = added
 }
 
 // against warns of what the pages would do to the submissions in a store.
@@ -65,8 +66,8 @@ func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Locatio
 	if err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(maps.Keys(c.kept)) {
-		page := c.kept[id]
+	for _, id := range slices.Sorted(maps.Keys(c.compared)) {
+		page := c.compared[id]
 		for _, block := range page.blocks {
 			if block.Form == nil {
 				continue
@@ -110,7 +111,7 @@ func reportForm(
 }
 
 // warn reports a finding at its field or at the id of the form.
-func (c *checker) warn(page keptPage, block markup.Block, f forms.Finding) {
+func (c *checker) warn(page comparedPage, block markup.Block, f forms.Finding) {
 	at := block.At
 	if rank := block.Form.Index().Rank(f.At); rank >= 0 {
 		at = block.FieldsAt[rank]
@@ -130,7 +131,7 @@ func warning(at finding, f forms.Finding) finding {
 // formGone reports a form with submissions that its page does not have: at a form without
 // submissions, which may be the same one with another id, or else if all pages were read.
 func (c *checker) formGone(ctx context.Context, s store.Store, gone store.FormCount, stored []store.FormCount) error {
-	page := c.kept[gone.PageID]
+	page := c.compared[gone.PageID]
 	isIt := func(b markup.Block) bool { return b.FormID == gone.FormID }
 	isNew := func(b markup.Block) bool {
 		return b.Form != nil && !slices.Contains(stored, store.FormCount{PageID: gone.PageID, FormID: b.FormID, Count: 1})

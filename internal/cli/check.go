@@ -90,7 +90,7 @@ func checkCommand(streams Streams) *cli.Command {
 				files: map[int64][]string{}, seen: map[string]bool{},
 			}
 			if from != "" {
-				c.kept = map[int64]keptPage{}
+				c.compared = map[int64]comparedPage{}
 			}
 			for _, arg := range cmd.Args().Slice() {
 				options.Address = arg
@@ -120,15 +120,15 @@ func checkCommand(streams Streams) *cli.Command {
 
 // checker gathers and prints what is found.
 type checker struct {
-	out     io.Writer
-	format  checkFormat
-	mail    *markup.Mail
-	files   map[int64][]string // by page id
-	seen    map[string]bool    // by their full paths
-	kept    map[int64]keptPage // by page id; nil unless they are compared with a store
-	whole   bool               // a directory or a wiki was read
-	unread  bool               // a page was not, or its id is not known
-	summary checkSummary
+	out      io.Writer
+	format   checkFormat
+	mail     *markup.Mail
+	files    map[int64][]string     // by page id
+	seen     map[string]bool        // by their full paths
+	compared map[int64]comparedPage // by page id; nil unless they are compared with a store
+	whole    bool                   // a directory or a wiki was read
+	unread   bool                   // a page was not, or its id is not known
+	summary  checkSummary
 }
 
 func (c *checker) path(path string) {
@@ -189,8 +189,8 @@ func (c *checker) file(path string) {
 // page counts what is on a page, and reports what is wrong with it. at names the page.
 func (c *checker) page(at finding, page *markup.Page, source []byte) {
 	c.summary.Pages++
-	if c.kept != nil {
-		c.keep(at, page, source)
+	if c.compared != nil {
+		c.addPage(at, page, source)
 	}
 	for _, b := range page.Blocks {
 		if b.Form != nil {

@@ -83,11 +83,11 @@ func (g *grouper) newGroup(value string) *group {
 func (g *grouper) makeRoom(value string) bool {
 	last := value
 	for other := range g.groups {
-		if other != "" && cmp.Or(cmp.Compare(g.place(other), g.place(last)), strings.Compare(other, last)) > 0 {
+		if other != "" && cmp.Or(cmp.Compare(g.order(other), g.order(last)), strings.Compare(other, last)) > 0 {
 			last = other
 		}
 	}
-	if g.place(last) == g.place(value) {
+	if g.order(last) == g.order(value) {
 		return false
 	}
 	delete(g.groups, last)
@@ -96,9 +96,9 @@ func (g *grouper) makeRoom(value string) bool {
 	return true
 }
 
-// place is where the group of a value comes: in the order of the options, then other values, then
+// order is the position of the group of a value: in the order of the options, then other values, then
 // no answer.
-func (g *grouper) place(value string) int {
+func (g *grouper) order(value string) int {
 	switch rank := slices.Index(g.by.Options, value); {
 	case value == "":
 		return len(g.by.Options) + 1
@@ -109,11 +109,11 @@ func (g *grouper) place(value string) int {
 	}
 }
 
-// list returns the groups by place, those of other values by code point.
+// list returns the groups by their order, those of other values by code point.
 func (g *grouper) list() []Group {
 	list := []Group{}
 	for _, value := range slices.SortedFunc(maps.Keys(g.groups), func(a, b string) int {
-		return cmp.Or(cmp.Compare(g.place(a), g.place(b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(g.order(a), g.order(b)), cmp.Compare(a, b))
 	}) {
 		found := g.groups[value]
 		list = append(list, Group{Value: value, Count: found.count, Fields: found.fields.summaries()})

@@ -39,8 +39,8 @@ type Source interface {
 	// Errors: as for Page, without ErrNotFound.
 	List(ctx context.Context, user User) ([]View, error)
 
-	// LastKnown returns a page as it was read last, whoever may view it, or nil. A live wiki is
-	// not asked for it.
+	// LastKnown returns the cached page, without a check of rights, or nil if it is not cached.
+	// It does not call a live wiki.
 	LastKnown(id int64) *Page
 
 	// Ready returns an error if the source can't be reached. Error:

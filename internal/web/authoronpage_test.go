@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAuthorOfAForm: editors of a page open its forms as they are written, also broken ones,
-// and nobody else does.
+// TestAuthorOfAForm: editors of a page open its forms as they are written, also broken ones.
+// Viewers get 403, and others 404.
 func TestAuthorOfAForm(t *testing.T) {
 	const path = "/author?form=feedback&page=1"
 	e := newEnv(t, page1("view: [alice, carol]\nedit: [carol]\n", "form: feedback # mine\nfields:\n  - {id: a, type: textfield}\n"))
