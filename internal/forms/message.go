@@ -1,0 +1,74 @@
+package forms
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Message is a sentence for people: English text with placeholders {0}, {1} for its arguments.
+// Pages translate it; everything else prints it. Where a message says what is wrong, nil means
+// that nothing is.
+type Message struct {
+	Text string // the key of its translations
+	One  string // the text if the first argument is 1; "" if there is no such form
+	Args []any  // texts, numbers, *Message, Day, time.Time, and []string for a list
+}
+
+// Day is a day as 2006-01-02, as an argument of a message.
+type Day string
+
+// Say makes a message. The text is a literal: that is how tests find the messages that
+// translations must have.
+func Say(text string, args ...any) *Message { return &Message{Text: text, Args: args} }
+
+// SayN makes a message that counts something. The texts are literals.
+func SayN(one, many string, n int, args ...any) *Message {
+	return &Message{Text: many, One: one, Args: append([]any{n}, args...)}
+}
+
+// English makes a message that has no translations, because no page shows it.
+func English(text string) *Message { return &Message{Text: text} }
+
+// String returns the message in English, and "" for nil.
+func (m *Message) String() string {
+	if m == nil {
+		return ""
+	}
+	text := m.Text
+	if m.One != "" && m.Args[0] == 1 {
+		text = m.One
+	}
+	return Fill(text, m.Args, inEnglish)
+}
+
+// inEnglish writes an argument of a message.
+func inEnglish(arg any) string {
+	switch arg := arg.(type) {
+	case []string:
+		return strings.Join(arg, ", ")
+	case float64:
+		return strconv.FormatFloat(arg, 'f', -1, 64)
+	case time.Time:
+		return arg.Format(time.DateTime)
+	default:
+		return fmt.Sprint(arg)
+	}
+}
+
+// Fill replaces the placeholders of a text by its arguments, as write writes them. It does not
+// look into the arguments. Without arguments the text stays as it is.
+func Fill(text string, args []any, write func(arg any) string) string {
+	if len(args) == 0 {
+		return text
+	}
+	placeholders := make([]string, 0, 2*len(args))
+	for i, arg := range args {
+		placeholders = append(placeholders, "{"+strconv.Itoa(i)+"}", write(arg))
+	}
+	return strings.NewReplacer(placeholders...).Replace(text)
+}
+
+// MarshalText is for JSON.
+func (m *Message) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
