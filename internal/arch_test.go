@@ -23,6 +23,7 @@ const module = "github.com/formulary/formulary/"
 //	rest, web → encode → request → service → store, pages, auth
 //	encode → table → forms
 //	web → session → store, auth
+//	web, events → lang → forms
 //	events → store
 //	store, pages → forms
 //	pages, auth → wiki
@@ -36,17 +37,17 @@ const module = "github.com/formulary/formulary/"
 var mayImport = map[string][]string{
 	"cmd/formulary": {"internal/cli"},
 	"internal/cli": {
-		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/pages", "internal/wiki", "internal/markup",
+		"internal/server", "internal/rest", "internal/web", "internal/session", "internal/request", "internal/problem", "internal/service", "internal/auth", "internal/lang", "internal/pages", "internal/wiki", "internal/markup",
 		"internal/events", "internal/encode", "internal/forms", "internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/copy", "internal/durable", "internal/reload",
 	},
 	"internal/server":          {"internal/problem", "internal/reload"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
-	"internal/web":             {"internal/web/pagehtml", "internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
+	"internal/web":             {"internal/lang", "internal/web/pagehtml", "internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
 	"internal/encode":          {"internal/table", "internal/request", "internal/service", "internal/forms"},
 	"internal/table":           {"internal/forms"},
 	"internal/request":         {"internal/service", "internal/auth", "internal/limit", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/markup", "internal/auth", "internal/forms", "internal/durable"},
-	"internal/events":          {"internal/store", "internal/forms", "internal/reload"},
+	"internal/events":          {"internal/lang", "internal/store", "internal/forms", "internal/reload"},
 	"internal/store":           {"internal/forms"},
 	"internal/store/copy":      {"internal/store", "internal/store/engine", "internal/forms"},
 	"internal/store/engine":    {"internal/store", "internal/forms"},
@@ -71,6 +72,7 @@ var mayImport = map[string][]string{
 	"internal/wiki/mediawikitest":  {"internal/testkit"},
 	"internal/events/mailtest":     {"internal/testkit"},
 	"internal/session":             {"internal/store", "internal/auth"},
+	"internal/lang":                {"internal/forms"},
 	"internal/forms":               nil,
 	// Packages that several others need. They import no package of ours.
 	"internal/durable": nil,

@@ -15,10 +15,10 @@ import (
 // changePage is a submission to change.
 type changePage struct {
 	Layout
-	Number string
-	Form   *formView
-	Notice string
-	Theirs []difference // what is stored now, after a conflict
+	Heading string
+	Form    *formView
+	Notice  string
+	Theirs  []difference // what is stored now, after a conflict
 }
 
 // difference is a question whose stored answer is not that in the form.
@@ -29,12 +29,13 @@ func (c *call) newChangePage(st stored, with filling) (*changePage, error) {
 	if err != nil {
 		return nil, err
 	}
-	view.Action, view.Submit, view.Cancel = st.at("/change"), "Save", st.at("")
+	view.Action, view.Submit, view.Cancel = st.at("/change"), c.Lang.Text("Save"), st.at("")
 	view.Hidden = url.Values{
 		tagControl: {st.access.Tag(st.sub)}, forControl: {c.hashUser()}, labelsControl: {labelsOf(st.access)},
 	}
 	view.Draft = c.draftName(st.access, c.unframedPath(st.path))
-	page := &changePage{Layout: st.layout("Change submission" + st.number()), Number: st.number(), Form: view}
+	heading := st.numbered(forms.Say("Change submission"), forms.Say("Change submission {0}", st.number()))
+	page := &changePage{Layout: st.layout(heading), Heading: heading, Form: view}
 	page.Script = "form.js"
 	return page, nil
 }
@@ -103,7 +104,7 @@ func (c *call) saveSubmission() error {
 
 var lockedRefusal = refusal{
 	status: http.StatusForbidden,
-	reason: "Only editors can change it now. Nothing was saved; what you have typed is below.",
+	reason: forms.Say("Only editors can change it now. Nothing was saved; what you have typed is below."),
 }
 
 func isKind(err error, kind service.Kind) bool {
@@ -116,8 +117,8 @@ func isKind(err error, kind service.Kind) bool {
 func (c *call) showDeleted(access *service.Access, sent received) error {
 	return c.showAgain(access, sent, refusal{
 		status: http.StatusNotFound,
-		reason: "The submission was deleted since you opened it. Nothing was saved. " +
-			"“Send” makes a new submission, in your name, of what you see here.",
+		reason: forms.Say("The submission was deleted since you opened it. Nothing was saved. " +
+			"“Send” makes a new submission, in your name, of what you see here."),
 	})
 }
 
@@ -172,8 +173,8 @@ func (c *call) showSetAgain(sent received) error {
 	}
 	return st.show(sent.filling(st.access.Form, st.filling(), st.values, refusal{
 		status: http.StatusConflict,
-		reason: "The submission or its form has changed since you opened it. Nothing was saved. " +
-			"Look at it once more, and decide again.",
+		reason: forms.Say("The submission or its form has changed since you opened it. Nothing was saved. " +
+			"Look at it once more, and decide again."),
 	}))
 }
 
@@ -266,23 +267,23 @@ func (c *call) showChangeAgain(sent received, why refusal) error {
 	var theirs []difference
 	if why.status == http.StatusConflict {
 		theirs = st.differences(sent, with)
-		with.why.reason = "The submission or its form has changed since you opened it. Nothing of yours is saved yet. "
+		with.why.reason = forms.Say("The submission or its form has changed since you opened it. " +
+			"Nothing of yours is saved yet. The form below shows what is stored now.")
 		if len(theirs) > 0 {
-			with.why.reason += "Compare both versions: “Save” replaces what is stored by what is in the form below."
-		} else {
-			with.why.reason += "The form below shows what is stored now."
+			with.why.reason = forms.Say("The submission or its form has changed since you opened it. Nothing of yours " +
+				"is saved yet. Compare both versions: “Save” replaces what is stored by what is in the form below.")
 		}
 	}
 	page, err := c.newChangePage(st, with)
 	if err != nil {
 		return err
 	}
-	page.Theirs, page.Notice = theirs, why.notice
+	page.Theirs, page.Notice = theirs, c.Lang.Say(why.notice)
 	if why.status == http.StatusForbidden {
 		page.Form.Submit = "" // it can only fail again
 	}
 	if why.status != http.StatusOK {
-		page.Title = "Error: " + page.Title
+		page.Title = c.Lang.Text("Error: {0}", page.Title)
 	}
 	if why.status != http.StatusConflict {
 		page.Form.Hidden.Set(tagControl, sent.extra.Get(tagControl))

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 )
 
 // Bounds of a summary on a page. A form may have a thousand fields with a
@@ -25,8 +25,7 @@ const (
 // summaryView is a summary as it is shown.
 type summaryView struct {
 	Count       int64
-	First, Last time.Time // their days, if the form is anonymous
-	DaysOnly    bool
+	First, Last moment
 	Time        *columnChart // nil without submissions
 	Fields      []fieldChart
 	Others      []fieldChart // of fields without a chart
@@ -114,13 +113,14 @@ func (c *columnChart) setHeights() {
 
 // newSummaryView makes the view of a summary on the given page of results.
 func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryView {
+	l := page.lang
 	v := &summaryView{
-		Count: s.Count, First: shownTime(f, s.First, page.zone), Last: shownTime(f, s.Last, page.zone), DaysOnly: f.Anonymous,
+		Count: s.Count, First: shownTime(f, s.First, page.zone), Last: shownTime(f, s.Last, page.zone),
 	}
 	if s.Count == 0 {
 		return v
 	}
-	v.Time = newPeriodChart("time", "Submissions over time", s.Days, periods)
+	v.Time = newPeriodChart(l, "time", l.Text("Submissions over time"), s.Days, periods)
 	v.SplitBy = newSplitForm(f, page)
 	if s.Groups != nil {
 		v.Split = newSplit(f, s, page)
@@ -142,15 +142,15 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			chart.Status = field.Type == forms.Status
 			chart.Bars, chart.LeftBars = newBars(field, sum, page)
 			if n := sum.Numbers; n != nil && n.Count > 0 {
-				chart.Range = "on average " + mean(n.Mean) + ", sum " + number(n.Sum)
+				chart.Range = l.Text("on average {0}, sum {1}", mean(l, n.Mean), number(l, n.Sum))
 			}
 			bars += len(chart.Bars)
 		case sum.Numbers != nil && sum.Numbers.Count > 0:
-			chart.Range = describeNumbers(sum.Numbers)
-			chart.Columns = newNumberChart("n"+strconv.Itoa(rank), chart.Label, chart.Range, sum.Numbers)
+			chart.Range = describeNumbers(l, sum.Numbers)
+			chart.Columns = newNumberChart(l, "n"+strconv.Itoa(rank), chart.Label, chart.Range, sum.Numbers)
 			bars += len(chart.Columns.Columns)
 		case sum.Months != nil:
-			chart.Columns = newMonthChart("d"+strconv.Itoa(rank), chart.Label, sum)
+			chart.Columns = newMonthChart(l, "d"+strconv.Itoa(rank), chart.Label, sum)
 			bars += len(chart.Columns.Columns)
 		case sum.Latest != nil:
 			chart.Texts = sum.Latest
@@ -186,7 +186,7 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 	}
 	for _, o := range shown {
 		b := newBar(field, o.Value, o.Count, page)
-		b.Percent, b.Width = percent(o.Count, sum.Answered), share(o.Count, most)
+		b.Percent, b.Width = percent(page.lang, o.Count, sum.Answered), share(o.Count, most)
 		bars = append(bars, b)
 	}
 	return bars, max(left, 0)
@@ -207,41 +207,41 @@ func newBar(field *forms.Field, value string, count int64, page *resultsView) ba
 }
 
 // describeNumbers says where numbers lie.
-func describeNumbers(n *forms.Numbers) string {
-	median := mean(n.Median)
+func describeNumbers(l *lang.Language, n *forms.Numbers) string {
+	median := mean(l, n.Median)
 	if !n.Exact {
-		median = "about " + median
+		median = l.Text("about {0}", median)
 	}
-	return fmt.Sprintf("from %s to %s, on average %s, median %s, sum %s",
-		number(n.Min), number(n.Max), mean(n.Mean), median, number(n.Sum))
+	return l.Text("from {0} to {1}, on average {2}, median {3}, sum {4}",
+		number(l, n.Min), number(l, n.Max), mean(l, n.Mean), median, number(l, n.Sum))
 }
 
 // newNumberChart draws the values that are not far from most others. The rest is a column
 // at each end, so that it does not flatten them.
-func newNumberChart(id, label, numberRange string, n *forms.Numbers) *columnChart {
+func newNumberChart(l *lang.Language, id, label, numberRange string, n *forms.Numbers) *columnChart {
 	c := &columnChart{
-		ID: id, Head: "Values", Title: "How often each value of “" + label + "” occurs",
-		Desc: count(n.Count) + " values " + numberRange + ".",
+		ID: id, Head: l.Text("Values"), Title: l.Text("How often each value of “{0}” occurs", label),
+		Desc: l.Say(forms.SayN("{0} value {1}.", "{0} values {1}.", int(n.Count), numberRange)),
 	}
 	bins := n.Bins
 	if n.Inner != nil {
 		bins = n.Inner
 	}
-	c.From, c.To = number(bins[0].From), number(bins[len(bins)-1].To)
+	c.From, c.To = number(l, bins[0].From), number(l, bins[len(bins)-1].To)
 	if n.Below > 0 {
-		c.From = "below " + c.From
+		c.From = l.Text("below {0}", c.From)
 		c.Columns = append(c.Columns, chartColumn{Label: c.From, Count: n.Below})
 	}
 	for _, b := range bins {
-		text := number(b.From) + " to below " + number(b.To)
+		text := l.Text("{0} to below {1}", number(l, b.From), number(l, b.To))
 		c.Columns = append(c.Columns, chartColumn{Label: text, Count: b.Count})
 	}
 	if n.Above > 0 {
-		c.To += " and above"
+		c.To = l.Text("{0} and above", c.To)
 		c.Columns = append(c.Columns, chartColumn{Label: c.To, Count: n.Above})
 	}
 	if even := len(bins)%2 == 0; even && len(bins) >= fewColumns && len(bins) == len(c.Columns) {
-		c.Middle = number(bins[len(bins)/2].From)
+		c.Middle = number(l, bins[len(bins)/2].From)
 	}
 	c.setHeights()
 	return c
@@ -251,24 +251,24 @@ func newNumberChart(id, label, numberRange string, n *forms.Numbers) *columnChar
 const fewColumns = 6
 
 // newMonthChart makes the chart of a date field: by month, or by longer periods.
-func newMonthChart(id, label string, sum forms.FieldSummary) *columnChart {
-	c := newPeriodChart(id, "How often each date of “"+label+"” occurs", sum.Months, monthsAndYears)
+func newMonthChart(l *lang.Language, id, label string, sum forms.FieldSummary) *columnChart {
+	c := newPeriodChart(l, id, l.Text("How often each date of “{0}” occurs", label), sum.Months, monthsAndYears)
 	if sum.Beyond > 0 {
-		c.Desc += " " + count(sum.Beyond) + " further dates are left out."
+		c.Desc += " " + l.Say(forms.SayN("{0} further date is left out.", "{0} further dates are left out.", int(sum.Beyond)))
 	}
 	return c
 }
 
 // newPeriodChart makes a chart by the first of the given periods that is long enough
 // for the columns to be few.
-func newPeriodChart(id, title string, days []forms.DayCount, by []period) *columnChart {
+func newPeriodChart(l *lang.Language, id, title string, days []forms.DayCount, by []period) *columnChart {
 	first, last := days[0].Day, days[len(days)-1].Day
 	p := choosePeriod(first, last, by)
-	c := &columnChart{ID: id, Title: title + ", by " + p.name, Head: upperFirst(p.name)}
+	c := &columnChart{ID: id, Title: l.Say(p.title(title)), Head: l.Say(p.head)}
 	index := map[time.Time]int{}
 	for day := p.begin(first); !day.After(last); day = p.next(day) {
 		index[day] = len(c.Columns)
-		c.Columns = append(c.Columns, chartColumn{Label: day.Format(p.layout)})
+		c.Columns = append(c.Columns, chartColumn{Label: p.write(l, day)})
 	}
 	for _, d := range days {
 		c.Columns[index[p.begin(d.Day)]].Count += d.Count
@@ -278,24 +278,45 @@ func newPeriodChart(id, title string, days []forms.DayCount, by []period) *colum
 	if n >= fewColumns && n%2 == 1 {
 		c.Middle = c.Columns[n/2].Label
 	}
-	c.Desc = "From " + c.From + " to " + c.To + "."
+	c.Desc = l.Text("From {0} to {1}.", c.From, c.To)
 	c.setHeights()
 	return c
 }
 
 // period is a length of time that submissions are counted by.
 type period struct {
-	name         string
-	layout       string // of its beginning
-	months, days int    // one of them is 0
+	title        func(of string) *forms.Message // of a chart
+	head         *forms.Message
+	write        func(l *lang.Language, begin time.Time) string
+	months, days int // one of them is 0
 }
 
 var (
 	periods = append([]period{
-		{"day", time.DateOnly, 0, 1}, {"week from Monday", time.DateOnly, 0, 7},
+		{
+			func(of string) *forms.Message { return forms.Say("{0}, by day", of) },
+			forms.Say("Day"), (*lang.Language).Day, 0, 1,
+		},
+		{
+			func(of string) *forms.Message { return forms.Say("{0}, by week from Monday", of) },
+			forms.Say("Week from Monday"), (*lang.Language).Day, 0, 7,
+		},
 	}, monthsAndYears...)
-	monthsAndYears = []period{{"month", "2006-01", 1, 0}, {"year", "2006", 12, 0}}
+	monthsAndYears = []period{
+		{
+			func(of string) *forms.Message { return forms.Say("{0}, by month", of) },
+			forms.Say("Month"), (*lang.Language).Month, 1, 0,
+		},
+		years(1),
+	}
 )
+
+func years(n int) period {
+	return period{
+		func(of string) *forms.Message { return forms.SayN("{1}, by year", "{1}, by {0} years", n, of) },
+		forms.SayN("Year", "{0} years", n), (*lang.Language).Year, 12 * n, 0,
+	}
+}
 
 // begin is the beginning of the period that a day belongs to.
 func (p period) begin(day time.Time) time.Time {
@@ -321,16 +342,15 @@ func choosePeriod(first, last time.Time, from []period) period {
 			return p
 		}
 	}
-	years := (last.Year()-first.Year())/(maxPeriods-1) + 1
-	return period{strconv.Itoa(years) + " years", "2006", 12 * years, 0}
+	return years((last.Year()-first.Year())/(maxPeriods-1) + 1)
 }
 
 // share is a part of a whole, of 100.
 func share(part, whole int64) string { return trimFloat(100*float64(part)/float64(max(whole, 1)), 2) }
 
 // percent is a share as people write it.
-func percent(part, whole int64) string {
-	return strconv.Itoa(int(math.Round(100*float64(part)/float64(max(whole, 1))))) + " %"
+func percent(l *lang.Language, part, whole int64) string {
+	return l.Text("{0} %", int(math.Round(100*float64(part)/float64(max(whole, 1)))))
 }
 
 // wholeNumbers is from where a float64 has hardly any digits after the point.
@@ -338,23 +358,23 @@ const wholeNumbers = 1e15
 
 // number writes a number for people, as counts are written. What is very large or
 // very small has an exponent.
-func number(x float64) string {
+func number(l *lang.Language, x float64) string {
 	const most, least, digits = 1e21, 1e-4, 6
 	switch a := math.Abs(x); {
 	case a >= most || (a < least && a > 0):
 		return strconv.FormatFloat(x, 'g', digits, 64)
 	case a >= wholeNumbers: // zeros stand for digits that a float64 does not have
-		return forms.GroupDigits(strconv.FormatFloat(x, 'f', -1, 64))
+		return l.Number(strconv.FormatFloat(x, 'f', -1, 64))
 	}
-	return forms.GroupDigits(trimFloat(x, digits))
+	return l.Number(trimFloat(x, digits))
 }
 
 // mean is number with fewer digits.
-func mean(x float64) string {
+func mean(l *lang.Language, x float64) string {
 	if a := math.Abs(x); a >= 1 && a < wholeNumbers {
-		return forms.GroupDigits(trimFloat(x, 2))
+		return l.Number(trimFloat(x, 2))
 	}
-	return number(x)
+	return number(l, x)
 }
 
 // trimFloat writes at most so many digits after the point.

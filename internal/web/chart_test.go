@@ -42,7 +42,7 @@ func TestTimeChart(t *testing.T) {
 			}
 			s.Days = append(s.Days, forms.DayCount{Day: day(text), Count: 1})
 		}
-		chart := newPeriodChart("time", "Submissions over time", s.Days, periods)
+		chart := newPeriodChart(english, "time", "Submissions over time", s.Days, periods)
 		var labels []string
 		var counts []int64
 		for _, column := range chart.Columns {
@@ -62,7 +62,7 @@ func TestPeriodsFit(t *testing.T) {
 	first := day("2023-12-29")
 	for days := 0; days < 200_000; days = days*11/10 + 1 {
 		last := first.AddDate(0, 0, days)
-		chart := newPeriodChart("time", "Submissions over time", []forms.DayCount{{Day: first, Count: 2}, {Day: last, Count: 3}}, periods)
+		chart := newPeriodChart(english, "time", "Submissions over time", []forms.DayCount{{Day: first, Count: 2}, {Day: last, Count: 3}}, periods)
 		n := len(chart.Columns)
 		if n > maxPeriods+1 || (n > 1 && (chart.Columns[0].Count != 2 || chart.Columns[n-1].Count != 3)) {
 			t.Fatalf("%d days: %d columns, %v", days, n, chart.Columns)
@@ -75,14 +75,14 @@ func TestNumbersForPeople(t *testing.T) {
 		0: "0", 12: "12", -3.5: "-3.5", 0.1: "0.1", 1e-7: "1e-07", 999: "999", -999: "-999", 1234567: "1,234,567", -1234.5678: "-1,234.5678",
 		5e9: "5,000,000,000", 1e15: "1,000,000,000,000,000", 12345678901234567890: "12,345,678,901,234,567,000", 1e21: "1e+21", -1e300: "-1e+300",
 	} {
-		if got := number(x); got != want {
+		if got := number(english, x); got != want {
 			t.Errorf("number(%g) = %s, want %s", x, got, want)
 		}
 	}
-	if got := mean(17.850877) + " " + mean(-52040.8163) + " " + mean(1e300) + " " + mean(0.12345) + " " + count(-1234); got != "17.85 -52,040.82 1e+300 0.12345 -1,234" {
+	if got := mean(english, 17.850877) + " " + mean(english, -52040.8163) + " " + mean(english, 1e300) + " " + mean(english, 0.12345) + " " + english.Count(int64(-1234)); got != "17.85 -52,040.82 1e+300 0.12345 -1,234" {
 		t.Errorf("means and a count are %s", got)
 	}
-	if got := percent(1, 3) + percent(0, 0) + share(1, 3) + share(0, 0); got != "33 %0 %33.330" {
+	if got := percent(english, 1, 3) + percent(english, 0, 0) + share(1, 3) + share(0, 0); got != "33 %0 %33.330" {
 		t.Errorf("shares are %s", got)
 	}
 }
@@ -124,10 +124,10 @@ func TestSummaryBounds(t *testing.T) {
 		f.Fields = append(f.Fields, &forms.Field{ID: id, Label: strings.Repeat("label ", 1000), Type: forms.Dropdown, Options: options})
 		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts, Answered: 1})
 	}
-	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}})
+	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}, lang: english})
 	site := New(Options{Backend: request.NewBackend(request.Options{})})
 	var b bytes.Buffer
-	if err := site.templates.ExecuteTemplate(&b, "summary", v); err != nil {
+	if err := site.templates[english]().ExecuteTemplate(&b, "summary", v); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() > 1<<20 || v.Left != 1000-len(v.Fields) || v.Fields[0].LeftBars != 1000-maxFieldBars {
@@ -144,7 +144,7 @@ func TestNumberChartOfOutliers(t *testing.T) {
 		Count: 11, Min: 1, Max: 1e6, Mean: 90912, Median: 2, Bins: []forms.Bin{{From: 0, To: 1e5, Count: 10}},
 		Inner: []forms.Bin{{From: 1, To: 2, Count: 4}, {From: 2, To: 3, Count: 6}}, Above: 1,
 	}
-	chart := newNumberChart("n0", "Price", describeNumbers(n), n)
+	chart := newNumberChart(english, "n0", "Price", describeNumbers(english, n), n)
 	var labels []string
 	for _, c := range chart.Columns {
 		labels = append(labels, fmt.Sprint(c.Label, ": ", c.Count))

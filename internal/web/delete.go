@@ -15,7 +15,7 @@ const maxDeleteAnswer = 2 << 10
 // deletePage asks whether a submission is really to go.
 type deletePage struct {
 	Layout
-	Number   string
+	Heading  string
 	HasFiles bool
 	Answers  []answerView
 	Action   string
@@ -40,12 +40,14 @@ func (c *call) showDelete(status int) error {
 	for i := range answers { // enough to recognise it
 		answers[i].Value = forms.Truncate(answers[i].Value, maxDeleteAnswer)
 	}
-	title := "Withdraw submission"
+	number := st.number()
+	title, heading := c.Lang.Text("Withdraw submission {0}", number), c.Lang.Text("Withdraw submission {0}?", number)
 	if st.access.Rights.Edit {
-		title = "Delete submission"
+		title = st.numbered(forms.Say("Delete submission"), forms.Say("Delete submission {0}", number))
+		heading = st.numbered(forms.Say("Delete submission?"), forms.Say("Delete submission {0}?", number))
 	}
 	return c.render(status, "delete", &deletePage{
-		Layout: st.layout(title + st.number()), Number: st.number(), HasFiles: len(st.sub.Files) > 0,
+		Layout: st.layout(title), Heading: heading, HasFiles: len(st.sub.Files) > 0,
 		Answers: answers, Action: st.at("/delete"), Cancel: st.at(""), Tag: st.access.Tag(st.sub),
 		Changed: status == http.StatusConflict,
 	})

@@ -77,14 +77,15 @@ type newTabPage struct {
 }
 
 // Reasons of a newTabPage.
-const (
-	cookieRefused = "Your browser does not keep you signed in to a form within another site's page."
-	notEncrypted  = "Nobody can sign in within a wiki's page here: the connection to this service is not encrypted."
+var (
+	cookieRefused = forms.Say("Your browser does not keep you signed in to a form within another site's page.")
+	notEncrypted  = forms.Say("Nobody can sign in within a wiki's page here: " +
+		"the connection to this service is not encrypted.")
 )
 
 // offerNewTab answers in a frame in which a sign-in would fail.
-func (c *call) offerNewTab(next, reason string) error {
-	page := &newTabPage{Layout: c.layout("This form opens in a new tab"), Reason: reason, Address: c.unframedPath(next)}
+func (c *call) offerNewTab(next string, reason *forms.Message) error {
+	page := &newTabPage{Layout: c.layout(c.Lang.Text("This form opens in a new tab")), Reason: c.Lang.Say(reason), Address: c.unframedPath(next)}
 	page.NewTab = "" // the page itself is about that
 	return c.render(http.StatusOK, "newtab", page)
 }

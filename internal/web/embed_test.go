@@ -179,7 +179,7 @@ func TestFramedForm(t *testing.T) {
 	a.wantPage(422, "There is a problem", `name="next" value="/embed`+formPath, `href="`+formPath+`" target="_blank"`)
 	b.signInFramed("alice")
 	a = b.get("/embed" + formPath)
-	a.wantPage(200, `<html lang="en" class="framed">`, `action="/embed`+formPath+`"`, `action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
+	a.wantPage(200, `<html lang="en" dir="ltr" class="framed">`, `action="/embed`+formPath+`"`, `action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
 	a.wantNoHTML(`<header`, "/docs")
 	a.wantHTML(`<a href="`+formPath+`/results?username=alice" target="_blank" rel="noopener">My submissions</a>`,
 		`<a href="`+formPath+`/results" target="_blank" rel="noopener">Results</a>`)

@@ -75,9 +75,8 @@ func (c *call) askToSignIn(resume resumer) error {
 func (c *call) expiredPage(typed url.Values, name string) *signInPage {
 	page := c.newSignInPage("")
 	page.Action, page.Name, page.Expired, page.Typed = c.URL.RequestURI(), name, true, hiddenValues(typed)
-	page.Notice = "You are not signed in any more. Sign in, and what you have typed is there again. " +
-		"Nothing was sent yet. " +
-		"Files are not kept: choose them again after the sign-in."
+	page.Notice = c.Lang.Text("You are not signed in any more. Sign in, and what you have typed is there again. " +
+		"Nothing was sent yet. Files are not kept: choose them again after the sign-in.")
 	return page
 }
 

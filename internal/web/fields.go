@@ -15,6 +15,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -114,6 +115,7 @@ type fileLink struct {
 
 // filling is what a form is filled in with.
 type filling struct {
+	lang      *lang.Language
 	values    []string // by rank, joined as they are stored
 	why       refusal
 	retired   []retiredAnswer
@@ -142,7 +144,7 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 			return nil, err
 		}
 	}
-	with.maxFile, with.today = c.Site.Backend.Service.MaxFile(), c.Site.Backend.Service.Today()
+	with.lang, with.maxFile, with.today = c.Lang, c.Site.Backend.Service.MaxFile(), c.Site.Backend.Service.Today()
 	sections, questions := layOut(id, f, with)
 	return &formView{
 		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Typed: with.typed,
@@ -331,22 +333,22 @@ func (q *question) fileControl(maxFile int64) {
 // days.
 func (b *questionBuilder) setBounds(q *question) {
 	if q.MaxLength > 0 {
-		q.Bounds = "At most " + strconv.Itoa(q.MaxLength) + " characters."
+		q.Bounds = b.with.lang.Say(forms.SayN("At most {0} character.", "At most {0} characters.", q.MaxLength))
 	}
 	least, firstDay := b.bound(q.Min)
 	most, lastDay := b.bound(q.Max)
-	atLeast, atMost := "At least ", "At most "
+	atLeast, atMost := forms.Say("At least {0}.", least), forms.Say("At most {0}.", most)
 	if q.Validation == forms.DateOnly {
-		atLeast, atMost = "Not before ", "Not after "
+		atLeast, atMost = forms.Say("Not before {0}.", least), forms.Say("Not after {0}.", most)
 		q.MinDay, q.MaxDay = firstDay, lastDay
 	}
 	switch {
 	case least != "" && most != "":
-		q.Bounds = "From " + least + " to " + most + "."
+		q.Bounds = b.with.lang.Text("From {0} to {1}.", least, most)
 	case least != "":
-		q.Bounds = atLeast + least + "."
+		q.Bounds = b.with.lang.Say(atLeast)
 	case most != "":
-		q.Bounds = atMost + most + "."
+		q.Bounds = b.with.lang.Say(atMost)
 	}
 }
 
@@ -356,12 +358,12 @@ func (b *questionBuilder) bound(bound *forms.Bound) (words, value string) {
 	case bound == nil:
 		return "", ""
 	case bound.Value == forms.Today:
-		return b.with.today, b.with.today
+		return b.with.lang.DayText(b.with.today), b.with.today
 	case bound.FieldID == "":
-		return bound.Value, bound.Value
+		return b.with.lang.DayText(bound.Value), bound.Value
 	}
 	if rank := b.fields.Rank(bound.FieldID); rank >= 0 {
-		words = "“" + b.form.Fields[rank].Label + "”"
+		words = b.with.lang.Text("“{0}”", b.form.Fields[rank].Label)
 	}
 	return words, ""
 }
@@ -386,7 +388,7 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 	}
 	for i, value := range values {
 		choices = append(choices, choice{
-			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(q.LabelOf(value), "No answer"),
+			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(q.LabelOf(value), b.with.lang.Text("No answer")),
 			Chosen: value != "" && isChosen[value], Color: q.ColorOf(value),
 		})
 	}
@@ -399,12 +401,14 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 // summarize lists what is wrong with the form as a whole, then in the order of the
 // questions, and then all else.
 func summarize(questions []*question, with filling) (lines []errorLine) {
-	if with.why.reason != "" {
-		lines = append(lines, errorLine{Text: with.why.reason})
+	if with.why.reason != nil {
+		lines = append(lines, errorLine{Text: with.lang.Say(with.why.reason)})
 	}
 	seen := map[string]bool{}
 	for _, r := range with.retired {
-		lines = append(lines, errorLine{Href: "#" + r.ElementID, Text: "“" + r.Label + "” is no longer part of the form"})
+		lines = append(lines, errorLine{
+			Href: "#" + r.ElementID, Text: with.lang.Text("“{0}” is no longer part of the form", r.Label),
+		})
 		seen[r.FieldID] = true
 	}
 	for _, q := range questions {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -33,28 +34,35 @@ type activeFilter struct{ Label, Operator, Value, Remove string }
 
 // filterKind is how a column can be filtered by.
 type filterKind struct {
-	input     string                    // type of the control for a value that is typed
-	operators []forms.Operator          // the usual one first
-	words     map[forms.Operator]string // where they are not operatorWords
-	field     *forms.Field              // an empty one for other columns
+	input     string                            // type of the control for a value that is typed
+	operators []forms.Operator                  // the usual one first
+	words     map[forms.Operator]*forms.Message // where they are not operatorWords
+	field     *forms.Field                      // an empty one for other columns
 }
 
 // operatorWords are the operators as people say them.
-var operatorWords = map[forms.Operator]string{
-	forms.Equals: "is", forms.NotEquals: "is not", forms.InList: "is one of (separated by ;)", forms.Contains: "contains",
-	forms.Between: "is between", thisMonth: "is this month", lastMonth: "is last month", lastWeek: "is in the last 7 days",
-	forms.Empty: "is empty", forms.NotEmpty: "is not empty",
-	forms.GreaterThan: "is above or after", forms.LessThan: "is below or before",
+var operatorWords = map[forms.Operator]*forms.Message{
+	forms.Equals: isMessage, forms.NotEquals: forms.Say("filter|is not"),
+	forms.InList: forms.Say("filter|is one of (separated by ;)"), forms.Contains: forms.Say("filter|contains"),
+	forms.Between: forms.Say("filter|is between"), thisMonth: forms.Say("filter|is this month"),
+	lastMonth: forms.Say("filter|is last month"), lastWeek: forms.Say("filter|is in the last 7 days"),
+	forms.Empty: forms.Say("filter|is empty"), forms.NotEmpty: forms.Say("filter|is not empty"),
+	forms.GreaterThan: forms.Say("filter|is above or after"), forms.LessThan: forms.Say("filter|is below or before"),
 }
 
 var (
-	numberWords = map[forms.Operator]string{forms.GreaterThan: "is above", forms.LessThan: "is below"}
-	dateWords   = map[forms.Operator]string{forms.GreaterThan: "is after", forms.LessThan: "is before"}
-	choiceWords = map[forms.Operator]string{
-		forms.InList: "is one of", forms.GreaterThan: "is above", forms.LessThan: "is below",
+	isMessage   = forms.Say("filter|is")
+	oneOf       = forms.Say("filter|is one of")
+	above       = forms.Say("filter|is above")
+	below       = forms.Say("filter|is below")
+	numberWords = map[forms.Operator]*forms.Message{forms.GreaterThan: above, forms.LessThan: below}
+	dateWords   = map[forms.Operator]*forms.Message{
+		forms.GreaterThan: forms.Say("filter|is after"), forms.LessThan: forms.Say("filter|is before"),
 	}
-	manyWords = map[forms.Operator]string{
-		forms.Contains: "includes", forms.Equals: "is exactly", forms.NotEquals: "is not exactly",
+	choiceWords = map[forms.Operator]*forms.Message{forms.InList: oneOf, forms.GreaterThan: above, forms.LessThan: below}
+	manyWords   = map[forms.Operator]*forms.Message{
+		forms.Contains: forms.Say("filter|includes"), forms.Equals: forms.Say("filter|is exactly"),
+		forms.NotEquals: forms.Say("filter|is not exactly"),
 	}
 
 	comparisons = []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan, forms.Between}
@@ -114,7 +122,7 @@ func filterKindOf(f *forms.Form, id string) filterKind {
 	return kind
 }
 
-func (k filterKind) word(operator forms.Operator) string {
+func (k filterKind) word(operator forms.Operator) *forms.Message {
 	return cmp.Or(k.words[operator], operatorWords[operator])
 }
 
@@ -131,7 +139,7 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 		columns = columns[:2]
 	}
 	for _, id := range columns {
-		add(id, metadataLabels[id])
+		add(id, v.lang.Say(metadataLabels[id]))
 	}
 	if v.added.Field == "" {
 		return form
@@ -144,7 +152,7 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	form.Rule = rule
 	for _, o := range kind.operators {
 		rule.Operators = append(rule.Operators, choice{
-			Value: string(o), Label: kind.word(o), Chosen: string(o) == added.Operator,
+			Value: string(o), Label: v.lang.Say(kind.word(o)), Chosen: string(o) == added.Operator,
 		})
 	}
 	for _, o := range kind.field.Options {
@@ -163,13 +171,13 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 		id, operator, isFilter := request.ParseFilter(name)
 		switch {
 		case name == "username":
-			filter.Label, filter.Operator = "User name", operatorWords[forms.Equals]
+			filter.Label, filter.Operator = v.lang.Text("User name"), v.lang.Say(isMessage)
 		case name == "q":
-			filter.Label = "Search"
+			filter.Label = v.lang.Text("Search")
 		case isFilter:
 			kind := filterKindOf(f, id)
-			filter.Label = columnLabel(f, id)
-			filter.Operator, filter.Value = kind.describe(operator, value)
+			filter.Label = v.columnLabel(f, id)
+			filter.Operator, filter.Value = kind.describe(v.lang, operator, value)
 		}
 		active = append(active, filter)
 	}
@@ -177,29 +185,30 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 }
 
 // describe says a filter in words.
-func (k filterKind) describe(operator, value string) (words, shown string) {
-	words, _, _ = strings.Cut(cmp.Or(k.word(forms.Operator(operator)), operator), " (")
+func (k filterKind) describe(l *lang.Language, operator, value string) (words, shown string) {
+	words = cmp.Or(l.Say(k.word(forms.Operator(operator))), operator)
 	from, to, _ := strings.Cut(value, forms.Separator)
 	switch {
 	case isUnary(operator):
 		return words, ""
 	case operator == string(forms.InList):
+		words = l.Say(oneOf)
 		if !strings.Contains(value, forms.Separator) {
-			words = operatorWords[forms.Equals]
+			words = l.Say(isMessage)
 		}
-		shown = strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, ", ")
+		shown = strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, l.Comma)
 		if strings.HasSuffix(value, forms.Separator) { // as in links of the home page
-			shown += "no answer"
+			shown += l.Text("no answer")
 		}
 		return words, shown
 	case operator != string(forms.Between):
 		return words, k.field.LabelOf(value)
 	case from == "":
-		return "is at most", to
+		return l.Text("filter|is at most"), to
 	case to == "":
-		return "is at least", from
+		return l.Text("filter|is at least"), from
 	default:
-		return words, from + " and " + to
+		return words, l.Text("{0} and {1}", from, to)
 	}
 }
 

@@ -56,7 +56,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 				given = query[id]
 			}
 		}
-		if given == nil || field.Type == forms.File || !access.MaySet(field) {
+		if given == nil || field.ID == langName || field.Type == forms.File || !access.MaySet(field) {
 			continue
 		}
 		value := given[0]
@@ -100,7 +100,7 @@ func (c *call) createForm(access *service.Access, id string, with filling) (*for
 		return nil, err
 	}
 	// What the address fills in is told apart from what is typed: see tidy.
-	v.Action, v.Submit = withQuery(c.formPath(access.Form), c.URL.RawQuery), "Send"
+	v.Action, v.Submit = withQuery(c.formPath(access.Form), c.URL.RawQuery), c.Lang.Text("Send")
 	v.Hidden = url.Values{
 		keyControl: {rand.Text()}, forControl: {c.hashUser()},
 		promiseControl: {promiseOf(access.Form)}, labelsControl: {labelsOf(access)},
@@ -140,7 +140,7 @@ func (c *call) sendForm() error {
 	if sent.extra.Has(updateControl) {
 		return c.showAgain(access, sent, refusal{status: http.StatusOK})
 	}
-	if reason := sent.brokenPromise(access.Form); reason != "" {
+	if reason := sent.brokenPromise(access.Form); reason != nil {
 		c.Log.Anonymous() // as the sender may expect
 		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
 		return c.showAgain(access, sent, refusal{status: http.StatusConflict, reason: reason})
@@ -174,8 +174,8 @@ func (c *call) sentPath(access *service.Access, id int64) string {
 type refusal struct {
 	status  int
 	invalid *forms.Invalid
-	reason  string // about the form as a whole
-	notice  string // above the form
+	reason  *forms.Message // about the form as a whole
+	notice  *forms.Message // above the form
 }
 
 // showAgain shows the form as it was sent, and why it was not stored.
@@ -189,9 +189,9 @@ func (c *call) showAgain(access *service.Access, sent received, why refusal) err
 		page.Form.Hidden.Set(keyControl, key)
 	}
 	if why.status != http.StatusOK {
-		page.Title = "Error: " + page.Title
+		page.Title = c.Lang.Text("Error: {0}", page.Title)
 	}
-	page.Notice = why.notice
+	page.Notice = c.Lang.Say(why.notice)
 	return c.render(why.status, "form", page)
 }
 
@@ -207,7 +207,7 @@ func (c *call) resumeForm(typed url.Values) error {
 	})
 }
 
-const resumedNotice = "You are signed in again, and the form is as you left it. Nothing was sent yet."
+var resumedNotice = forms.Say("You are signed in again, and the form is as you left it. Nothing was sent yet.")
 
 // sentPage says that an anonymous submission is stored.
 type sentPage struct {
@@ -223,5 +223,5 @@ func (c *call) sent() error {
 	if !access.Form.Anonymous {
 		return c.redirect(c.formPath(access.Form))
 	}
-	return c.render(http.StatusOK, "sent", &sentPage{c.formLayout("Sent", access), linkText(access.Form.Thanks)})
+	return c.render(http.StatusOK, "sent", &sentPage{c.formLayout(c.Lang.Text("Sent"), access), linkText(access.Form.Thanks)})
 }

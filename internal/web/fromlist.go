@@ -12,9 +12,9 @@ import (
 // names none.
 func (c *call) openedFrom(f *forms.Form) *resultsView {
 	path := c.alone().formPath(f) + "/results"
-	v := readResults(f, path, c.URL.RawQuery, c.Backend.Service.Now())
+	v := c.readResults(f, path, c.URL.RawQuery)
 	if v.params.Err() != nil || len(v.listQuery()) > maxRowQuery {
-		v = readResults(f, path, "", c.Backend.Service.Now())
+		v = c.readResults(f, path, "")
 	}
 	return v
 }

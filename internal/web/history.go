@@ -88,7 +88,7 @@ func (v *historyView) add(f *forms.Form, steps []forms.Step, bounds historyBound
 			v.Cut = true
 			return
 		}
-		view := stepView{changeView: changeView{At: s.At, By: s.Username}}
+		view := stepView{changeView: changeView{moment{s.At, f.Anonymous}, s.Username}}
 		for _, c := range s.Changes {
 			if bounds.total -= htmlPerChange; bounds.total < 0 {
 				v.Cut = true

@@ -47,7 +47,7 @@ func (c *call) home() error {
 	if err != nil {
 		return err
 	}
-	page := &homePage{Layout: c.layout("Forms"), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
+	page := &homePage{Layout: c.layout(c.Lang.Text("Forms")), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
 	found, err := c.Backend.Service.Search(c.Who, all, page.Query)
 	if err != nil {
 		return err

@@ -240,17 +240,17 @@ func promiseOf(f *forms.Form) string {
 }
 
 // brokenPromise says what has changed if the form is not what its page told the
-// sender, and is "" otherwise.
-func (r received) brokenPromise(f *forms.Form) string {
+// sender, and is nil otherwise.
+func (r received) brokenPromise(f *forms.Form) *forms.Message {
 	switch promised := r.extra.Get(promiseControl); {
 	case promised == "" || promised == promiseOf(f):
-		return ""
+		return nil
 	case f.Anonymous:
-		return "This form has become anonymous since you opened it. Nothing was sent. " +
-			"If you send it now, you can't see or change it later."
+		return forms.Say("This form has become anonymous since you opened it. Nothing was sent. " +
+			"If you send it now, you can't see or change it later.")
 	default:
-		return "This form was anonymous when you opened it, and is not any more. Nothing was sent. " +
-			"If you send it now, it is stored with your name."
+		return forms.Say("This form was anonymous when you opened it, and is not any more. Nothing was sent. " +
+			"If you send it now, it is stored with your name.")
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -21,27 +21,31 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// parseTemplates reads all templates into one set. A page is executed by the
+// parseTemplates reads all templates into one set, in a language. A page is executed by the
 // name of its file.
-func parseTemplates(base string, static *staticFiles) *template.Template {
+func parseTemplates(base string, static *staticFiles, l *lang.Language) *template.Template {
 	alone := frame{base: base}
 	funcs := template.FuncMap{
 		"path":         alone.path, // of a page that is never within a frame
 		"formPath":     alone.formPath,
 		"static":       func(name string) (string, error) { p, err := static.path(name); return base + p, err },
-		"day":          func(t time.Time) string { return t.Format(time.DateOnly) },
-		"minute":       func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+		"isoDay":       func(t time.Time) string { return t.Format(time.DateOnly) },
+		"say":          l.Say,
+		"day":          l.Day,
+		"dayText":      l.DayText,
+		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"number":       count,
-		"count":        func(n int) string { return count(int64(n)) },
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
-	set := template.New("").Funcs(funcs)
-	return template.Must(set.ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
+	set := template.New("").Funcs(funcs).Funcs(l.Funcs())
+	set = template.Must(set.ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
+	for _, t := range set.Templates() {
+		if t.Tree != nil {
+			l.Translate(t.Tree)
+		}
+	}
+	return set
 }
-
-// count writes a number with commas, as in 12,345.
-func count(n int64) string { return forms.GroupDigits(strconv.FormatInt(n, 10)) }
 
 // Layout is what every page has. It is exported, as are other structs that
 // pages embed, so that templates can write .Layout.Title: promoted fields are ten
@@ -101,7 +105,12 @@ func (c *call) layout(title string) Layout {
 
 // formLayout is that of a page about a form, whose title says which.
 func (c *call) formLayout(title string, access *service.Access) Layout {
-	l := c.layout(strings.TrimPrefix(title+": "+access.Form.Title, ": "))
+	if title == "" {
+		title = access.Form.Title
+	} else {
+		title = c.Lang.Text("{0}: {1}", title, access.Form.Title)
+	}
+	l := c.layout(title)
 	l.Lang, l.About = access.Lang(), c.about(access)
 	return l
 }
@@ -114,6 +123,8 @@ func (c *call) render(status int, name string, page any) error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", c.Lang.Tag)
+	h.Add("Vary", "Accept-Language, Cookie")
 	request.SetNoStore(h) // pages hold personal data
 	c.w.WriteHeader(status)
 	if c.Method != http.MethodHead {
@@ -126,7 +137,7 @@ func (c *call) render(status int, name string, page any) error {
 // size of the parts of the page that were executed before.
 func (c *call) execute(name string, data any, used, limit int) (*pageBuffer, error) {
 	html := &pageBuffer{limit: limit, hold: func(size int) error { return c.holdPage(used + size) }}
-	err := c.Site.templates.ExecuteTemplate(html, name, data)
+	err := c.Site.templates[c.Lang]().ExecuteTemplate(html, name, data)
 	c.endTurn()
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", name, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -41,6 +42,7 @@ type resultsView struct {
 	opts   service.ListOptions
 	params *request.Params // all that the address has, with their faults
 	zone   *time.Location  // in which days begin
+	lang   *lang.Language
 
 	from    int64       // number of the page's first row in the list, counted from 1; 0 if the address does not have it
 	added   addedFilter // by the form
@@ -75,9 +77,12 @@ const fromParameter = "from"
 const tableAnchor = "#submissions"
 
 // readResults reads the address of a page, or that of a submission in its list. path
-// is that of the results. now is in the zone in which days begin.
-func readResults(f *forms.Form, path, rawQuery string, now time.Time) *resultsView {
-	v := &resultsView{path: path, params: request.ReadParams(rawQuery), query: url.Values{}, from: 1, zone: now.Location()}
+// is that of the results.
+func (c *call) readResults(f *forms.Form, path, rawQuery string) *resultsView {
+	now := c.Backend.Service.Now()
+	v := &resultsView{
+		path: path, params: request.ReadParams(rawQuery), query: url.Values{}, from: 1, zone: now.Location(), lang: c.Lang,
+	}
 	given := v.params.Values
 	for name, values := range given {
 		if slices.Contains(listParameters, name) || isFilter(name) {
@@ -127,7 +132,7 @@ func readColumns(f *forms.Form, params *request.Params) (ids []string) {
 	for _, id := range f.CurrentIDs(params.Values["columns"]) {
 		switch {
 		case id == "", slices.Contains(ids, id), f.Anonymous && (id == forms.ColumnID || id == forms.ColumnUsername):
-		case f.Field(id) == nil && metadataLabels[id] == "":
+		case f.Field(id) == nil && metadataLabels[id] == nil:
 			params.Invalid.AddError(columnsMessage + strconv.Quote(clipLabel(id)))
 		default:
 			ids = append(ids, id)

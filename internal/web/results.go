@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,9 +20,9 @@ import (
 // a table of some of them.
 type resultsPage struct {
 	Layout
-	Several *severalForm // nil unless the caller may change rows
-	Outcome outcome      // of a change of several; without a text for none
-	Deleted int64        // id of a submission that was deleted just now; 0 for none
+	Several *severalForm   // nil unless the caller may change rows
+	Outcome outcome        // of a change of several; without a text for none
+	Gone    *forms.Message // a submission was deleted just now; nil if none was
 	Errors  []errorLine
 	Filter  filterForm
 	Active  []activeFilter
@@ -72,7 +73,7 @@ func (c *call) showResults(after outcome) error {
 	if err := c.HoldList(); err != nil {
 		return err
 	}
-	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery, c.Backend.Service.Now())
+	v := c.readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery)
 	if access.Form.Anonymous {
 		refuseTimes(v.opts, &v.params.Invalid)
 	}
@@ -166,17 +167,32 @@ func (p *resultsPage) setPaging(v *resultsView, list service.ListPage) {
 }
 
 func (c *call) newResultsPage(access *service.Access, v *resultsView) *resultsPage {
-	title := "Results"
+	title := c.Lang.Text("Results")
 	if !access.Rights.SeeAll {
-		title = "My submissions"
+		title = c.Lang.Text("My submissions")
 	}
 	page := &resultsPage{
-		Layout: c.formLayout(title, access), Deleted: v.deleted, Filter: newFilterForm(access.Form, v),
+		Layout: c.formLayout(title, access), Gone: v.gone(access), Filter: newFilterForm(access.Form, v),
 		Params: hiddenValues(v.base("q")),
 	}
 	page.About.Back = "" // this is it
 	page.Wide, page.Script = true, "results.js"
 	return page
+}
+
+// gone says that a submission was deleted just now, nil if none was.
+func (v *resultsView) gone(access *service.Access) *forms.Message {
+	id := strconv.FormatInt(v.deleted, 10)
+	switch {
+	case v.deleted == 0:
+		return nil
+	case access.Form.Anonymous:
+		return forms.Say("The submission was deleted.")
+	case access.Rights.Edit:
+		return forms.Say("Submission {0} was deleted.", id)
+	default:
+		return forms.Say("Submission {0} was withdrawn.", id)
+	}
 }
 
 // newColumnForm offers all columns, but those of fields that have left the page.
@@ -189,7 +205,7 @@ func newColumnForm(f *forms.Form, v *resultsView) columnForm {
 		chosen := len(form.Choices) < len(v.columns)
 		if chosen || !slices.Contains(v.columns, id) {
 			chosen = chosen || v.columns == nil
-			form.Choices = append(form.Choices, choice{Value: id, Label: clipLabel(columnLabel(f, id)), Chosen: chosen})
+			form.Choices = append(form.Choices, choice{Value: id, Label: clipLabel(v.columnLabel(f, id)), Chosen: chosen})
 		}
 	}
 	return form
@@ -205,7 +221,8 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 		p.Summary = nil
 	}
 	p.Views = []viewTab{
-		{"Summary", v.viewLink(v.base(), "summary"), !v.table}, {"Table", v.viewLink(v.base(), "table"), v.table},
+		{v.lang.Text("Summary"), v.viewLink(v.base(), "summary"), !v.table},
+		{v.lang.Text("Table"), v.viewLink(v.base(), "table"), v.table},
 	}
 	if v.positioned() {
 		p.First = v.link(v.base()) + tableAnchor
@@ -227,7 +244,7 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 // refuseResults shows what is wrong with the parameters. It adds no links: they
 // would repeat a long query many times.
 func (c *call) refuseResults(page *resultsPage, invalid *forms.Invalid) error {
-	page.Title, page.ShowAll = "Error: "+page.Title, c.URL.EscapedPath()
+	page.Title, page.ShowAll = c.Lang.Text("Error: {0}", page.Title), c.URL.EscapedPath()
 	status := http.StatusUnprocessableEntity
 	for _, text := range invalid.Errors {
 		href := page.Filter.elementOf(text)
@@ -287,9 +304,9 @@ func (c *call) shownRows(f *forms.Form) func(forms.Submission) forms.Submission 
 		}
 		change := newChange(f, sub, zone)
 		if sub.Changed = (time.Time{}); change != nil {
-			sub.Changed = change.At
+			sub.Changed = change.When.At
 		}
-		sub.Created = shownTime(f, sub.Created, zone)
+		sub.Created = shownTime(f, sub.Created, zone).At
 		return sub
 	}
 }
@@ -297,24 +314,26 @@ func (c *call) shownRows(f *forms.Form) func(forms.Submission) forms.Submission 
 // caption says in which order rows are.
 func (v *resultsView) caption(f *forms.Form) string {
 	switch {
+	case v.opts.Sort != nil && v.opts.Sort.Descending:
+		return v.lang.Text("Submissions by “{0}”, descending", v.columnLabel(f, v.opts.Sort.ID))
 	case v.opts.Sort != nil:
-		return "Submissions by “" + columnLabel(f, v.opts.Sort.ID) + "”, " + orderName(v.opts.Sort.Descending)
+		return v.lang.Text("Submissions by “{0}”, ascending", v.columnLabel(f, v.opts.Sort.ID))
 	case v.opts.Descending:
-		return "Submissions, newest first"
+		return v.lang.Text("Submissions, newest first")
 	default:
-		return "Submissions, oldest first"
+		return v.lang.Text("Submissions, oldest first")
 	}
 }
 
 // columnLabel is what a column is called.
-func columnLabel(f *forms.Form, id string) string {
+func (v *resultsView) columnLabel(f *forms.Form, id string) string {
 	if field := f.Field(id); field != nil {
 		return field.Label
 	}
-	return cmp.Or(metadataLabels[id], id)
+	return cmp.Or(v.lang.Say(metadataLabels[id]), id)
 }
 
-var metadataLabels = map[string]string{
-	forms.ColumnID: "Number", forms.ColumnTimestamp: "Sent",
-	forms.ColumnChanged: "Changed", forms.ColumnUsername: "User name",
+var metadataLabels = map[string]*forms.Message{
+	forms.ColumnID: forms.Say("column|Number"), forms.ColumnTimestamp: forms.Say("column|Sent"),
+	forms.ColumnChanged: forms.Say("column|Changed"), forms.ColumnUsername: forms.Say("User name"),
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -76,7 +75,7 @@ type tableHeader struct {
 type tableRow struct {
 	Tag      string // "" unless the caller may change it
 	ID       int64
-	Created  time.Time // its day, if the form is anonymous
+	Created  moment
 	Username string
 	Changed  *changeView // nil if it never was
 	answers  []tableCell
@@ -85,9 +84,8 @@ type tableRow struct {
 
 // tableCell is an answer as it is shown.
 type tableCell struct {
-	column int       // rank of the field, or beyond these the index in retired
-	At     time.Time // of a column of times; zero for none
-	Day    bool      // only its day is shown
+	column int    // rank of the field, or beyond these the index in retired
+	When   moment // of a column of times; zero for none
 	Text   marked
 	Values []marked // of a field with several
 	Number bool
@@ -99,7 +97,7 @@ type tableCell struct {
 }
 
 // IsEmpty reports whether there is nothing to show.
-func (c tableCell) IsEmpty() bool { return c.Text.Text == "" && c.At.IsZero() }
+func (c tableCell) IsEmpty() bool { return c.Text.Text == "" && c.When.At.IsZero() }
 
 func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func(size int) error) *resultTable {
 	width := len(form.Fields)
@@ -200,7 +198,6 @@ func (r *tableRow) Cells() []tableCell {
 	cells := make([]tableCell, len(r.table.columns))
 	for i, column := range r.table.columns {
 		cell := &cells[i]
-		cell.Day = r.table.form.Anonymous
 		switch {
 		case column.answer >= 0:
 			*cell = answers[column.answer]
@@ -209,9 +206,9 @@ func (r *tableRow) Cells() []tableCell {
 		case column.id == forms.ColumnUsername:
 			cell.Text.Text = r.Username
 		case column.id == forms.ColumnTimestamp:
-			cell.At = r.Created
+			cell.When = r.Created
 		case r.Changed != nil:
-			cell.At, cell.Text.Text = r.Changed.At, r.Changed.By
+			cell.When, cell.Text.Text = r.Changed.When, r.Changed.By
 		}
 	}
 	r.setCard(cells[1:])
@@ -281,7 +278,7 @@ func (t *resultTable) setHead() {
 		ids = slices.DeleteFunc(usualColumns(t.form, t.retired), unchanged)
 	}
 	for _, id := range ids {
-		rank, label, link := index.Rank(id), cmp.Or(metadataLabels[id], id), prefix
+		rank, label, link := index.Rank(id), cmp.Or(v.lang.Say(metadataLabels[id]), id), prefix
 		times := forms.IsTimeColumn(id)
 		if times && t.form.Anonymous {
 			link = ""

@@ -63,7 +63,7 @@ func TestGridThatIsNoTable(t *testing.T) {
 		if f == nil {
 			t.Fatal(problems)
 		}
-		views, _ := layOut("f0", f, filling{values: []string{test.value}})
+		views, _ := layOut("f0", f, filling{lang: english, values: []string{test.value}})
 		if got := len(views[0].Head); got != test.want {
 			t.Errorf("options %s, value %q: %d columns, want %d", test.options, test.value, got, test.want)
 		}

@@ -150,7 +150,7 @@ func (c *call) showLogin() error {
 // newSignInPage is the page to sign in and to go on to next, or to the same address if
 // next is "".
 func (c *call) newSignInPage(next string) *signInPage {
-	page := &signInPage{Layout: c.layout("Sign in"), Action: c.path("/login"), Next: next}
+	page := &signInPage{Layout: c.layout(c.Lang.Text("Sign in")), Action: c.path("/login"), Next: next}
 	if c.Framed && next != "" {
 		page.NewTab = c.unframedPath(next)
 	}
@@ -204,7 +204,7 @@ func (c *call) signIn(name, password string) (auth.Identity, error) {
 // refuseSignIn shows the page again with what is wrong. A fault that is not the
 // caller's is returned.
 func (c *call) refuseSignIn(page *signInPage, err error) error {
-	status, text := http.StatusUnprocessableEntity, "The user name or the password is not right."
+	status, text := http.StatusUnprocessableEntity, c.Lang.Text("The user name or the password is not right.")
 	if refused, ok := errors.AsType[*auth.RefusedError](err); ok {
 		text = refused.Detail
 	} else if !errors.Is(err, auth.ErrBadCredentials) {
@@ -216,7 +216,7 @@ func (c *call) refuseSignIn(page *signInPage, err error) error {
 		status, text = failure.Status, failure.Detail
 	}
 	page.Errors = []errorLine{{Href: "#username", Text: text}}
-	page.Title = "Error: " + page.Title
+	page.Title = c.Lang.Text("Error: {0}", page.Title)
 	return c.render(status, "login", page)
 }
 

@@ -61,7 +61,7 @@ type severalPage struct {
 // outcome is what became of several submissions.
 type outcome struct {
 	Status int
-	Text   string // what was done, or why nothing was
+	Text   *forms.Message // what was done, or why nothing was
 	Failed []failure
 	Undo   string // rowsControl of what can be set back; "" for nothing
 }
@@ -82,7 +82,7 @@ func (c *call) changeSeveral() error {
 	if sent.Get(forControl) != c.hashUser() {
 		return errOtherUser
 	}
-	v := readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery, c.Backend.Service.Now())
+	v := c.readResults(access.Form, c.URL.EscapedPath(), c.URL.RawQuery)
 	if v.params.Err() != nil {
 		return c.results() // says what is wrong with the address, before anything is written
 	}
@@ -92,21 +92,23 @@ func (c *call) changeSeveral() error {
 	i := slices.IndexFunc(form.Answers, func(a choice) bool { return a.Value == sent.Get(answerControl) })
 	switch {
 	case len(tags) == 0:
-		return c.refuseSeveral("Tick the submissions first.")
+		return c.refuseSeveral(forms.Say("Tick the submissions first. Nothing was changed."))
 	case len(tags) > maxRows:
-		return c.refuseSeveral("Choose at most 200 submissions at a time.")
+		return c.refuseSeveral(forms.Say("Choose at most 200 submissions at a time. Nothing was changed."))
 	case do == "delete":
-		page := &severalPage{c.formLayout("Delete submissions", access), form, len(tags), tags.Encode()}
+		page := &severalPage{c.formLayout(c.Lang.Text("Delete submissions"), access), form, len(tags), tags.Encode()}
 		return c.render(http.StatusOK, "several", page)
 	case do == "confirm":
-		return c.writeSeveral(do, tags, "deleted")
+		return c.writeSeveral(do, tags, func(n int) *forms.Message { return forms.SayN("{0} deleted.", "{0} deleted.", n) })
 	case do == "undo":
-		return c.writeSeveral(do, tags, "set back")
+		return c.writeSeveral(do, tags, func(n int) *forms.Message { return forms.SayN("{0} set back.", "{0} set back.", n) })
 	case do == "set" && i >= 0:
 		id, value, _ := strings.Cut(form.Answers[i].Value, "=")
-		return c.writeSeveral(do, tags, "set to "+form.Answers[i].Label, forms.Answer{FieldID: id, Value: value})
+		return c.writeSeveral(do, tags, func(n int) *forms.Message {
+			return forms.SayN("{0} set to {1}.", "{0} set to {1}.", n, form.Answers[i].Label)
+		}, forms.Answer{FieldID: id, Value: value})
 	default:
-		return c.refuseSeveral("Choose an answer first.")
+		return c.refuseSeveral(forms.Say("Choose an answer first. Nothing was changed."))
 	}
 }
 
@@ -119,8 +121,8 @@ func (c *call) openForEditor() (*service.Access, error) {
 	return access, err
 }
 
-func (c *call) refuseSeveral(problem string) error {
-	return c.showResults(outcome{Status: http.StatusUnprocessableEntity, Text: problem + " Nothing was changed"})
+func (c *call) refuseSeveral(problem *forms.Message) error {
+	return c.showResults(outcome{Status: http.StatusUnprocessableEntity, Text: problem})
 }
 
 // chosenRows returns the tags of the rows that are meant, by id. One without a tag counts as changed.
@@ -137,7 +139,9 @@ func chosenRows(sent url.Values, all bool) url.Values {
 }
 
 // writeSeveral writes to each submission by itself, and shows what became of them.
-func (c *call) writeSeveral(do string, tags url.Values, what string, answers ...forms.Answer) error {
+func (c *call) writeSeveral(
+	do string, tags url.Values, what func(done int) *forms.Message, answers ...forms.Answer,
+) error {
 	result, done, undo := outcome{Status: http.StatusOK}, 0, url.Values{}
 	for _, id := range slices.Sorted(maps.Keys(tags)) {
 		c.Log.Working()
@@ -152,12 +156,12 @@ func (c *call) writeSeveral(do string, tags url.Values, what string, answers ...
 			result.Failed = append(result.Failed, failure{id, reason})
 		case done > 0:
 			c.LogError("change several submissions", err)
-			return service.Errorf(service.Unavailable, "%d were %s, then it failed. The others are as they were.", done, what)
+			return service.Errorf(service.Unavailable, "%s Then it failed. The others are as they were.", what(done))
 		default:
 			return err
 		}
 	}
-	result.Text, result.Undo = strconv.Itoa(done)+" "+what, undo.Encode()
+	result.Text, result.Undo = what(done), undo.Encode()
 	return c.showResults(result)
 }
 

@@ -134,7 +134,7 @@ func TestSeveral(t *testing.T) {
 				}
 				return nil
 			})
-		}, 503, "1 were set to State: Granted, then it failed. The others are as they were.", "1=ok 2 3"},
+		}, 503, "1 set to State: Granted. Then it failed. The others are as they were.", "1=ok 2 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, b := newRequests(t, enginetest.Default(), 3)

@@ -68,7 +68,7 @@ func TestManyValuesAreOneText(t *testing.T) {
 // many fields.
 func TestForeignChoicesOfAllFieldsAreBounded(t *testing.T) {
 	form := &forms.Form{ID: "f"}
-	with := filling{}
+	with := filling{lang: english}
 	for i := range 100 {
 		form.Fields = append(form.Fields, &forms.Field{ID: strconv.Itoa(i), Type: forms.Checkbox, Options: []string{"b", "c"}})
 		with.values = append(with.values, "c;"+strings.Repeat("a;", 100))
@@ -95,7 +95,7 @@ func TestQuestionsAreInTheWrittenOrder(t *testing.T) {
 		f.Fields = append(f.Fields, &forms.Field{ID: id, Type: forms.Textfield})
 	}
 	f.Fields[0].Condition = &forms.Condition{Match: forms.MatchAll, Rules: []forms.Rule{{FieldID: "c", Operator: forms.NotEmpty}}}
-	items, all := layOut("f0", f, filling{values: make([]string, 4)})
+	items, all := layOut("f0", f, filling{lang: english, values: make([]string, 4)})
 	if len(items) != 3 || items[0].Questions[0] != all[0] || !slices.Equal(items[1].Questions, all[1:3]) || items[2].Questions[0] != all[3] {
 		t.Errorf("got %+v", items)
 	}

@@ -59,13 +59,13 @@ func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 	for _, group := range s.Groups {
 		row := splitRow{Answer: newBar(by, group.Value, group.Count, page)}
 		if group.Value == "" {
-			row.Answer.Label, row.Answer.Only = "No answer", page.with(by.ID, forms.Empty, "")
+			row.Answer.Label, row.Answer.Only = page.lang.Text("No answer"), page.with(by.ID, forms.Empty, "")
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	figures := 0
+	figures, l := 0, page.lang
 	for rank, field := range f.Fields {
-		all := s.Fields[rank]
+		all, label := s.Fields[rank], clipLabel(field.Label)
 		if field == by || all.Answered == 0 || all.Options == nil && all.Numbers == nil {
 			continue
 		}
@@ -74,13 +74,13 @@ func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 			continue
 		}
 		if all.Numbers != nil {
-			v.addNumbers(s.Groups, rank, field, "sum", func(n *forms.Numbers) string { return number(n.Sum) })
-			v.addNumbers(s.Groups, rank, field, "mean", func(n *forms.Numbers) string { return mean(n.Mean) })
+			v.addNumbers(s.Groups, rank, l.Text("{0}, sum", label), func(n *forms.Numbers) string { return number(l, n.Sum) })
+			v.addNumbers(s.Groups, rank, l.Text("{0}, mean", label), func(n *forms.Numbers) string { return mean(l, n.Mean) })
 		}
 		if all.Options != nil {
 			v.addOptions(s.Groups, rank, field)
 		} else {
-			v.addNumbers(s.Groups, rank, field, "answers", func(n *forms.Numbers) string { return count(n.Count) })
+			v.addNumbers(s.Groups, rank, l.Text("{0}, answers", label), func(n *forms.Numbers) string { return l.Count(n.Count) })
 		}
 	}
 	return v
@@ -88,9 +88,9 @@ func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 
 // addNumbers adds a column of one figure.
 func (v *splitView) addNumbers(
-	groups []forms.Group, rank int, field *forms.Field, name string, figure func(*forms.Numbers) string,
+	groups []forms.Group, rank int, label string, figure func(*forms.Numbers) string,
 ) {
-	column := splitColumn{clipLabel(field.Label) + ", " + name, true}
+	column := splitColumn{label, true}
 	v.Columns = append(v.Columns, column)
 	for i, group := range groups {
 		cell := splitCell{Column: column}

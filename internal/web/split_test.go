@@ -101,7 +101,7 @@ func TestSplitIsBounded(t *testing.T) {
 			s.Groups[j].Fields = append(s.Groups[j].Fields, sum)
 		}
 	}
-	page := &resultsView{path: "/results", query: url.Values{}}
+	page := &resultsView{path: "/results", query: url.Values{}, lang: english}
 	page.opts.By = &by
 	if v := newSplit(f, s, page); len(v.Columns) != 33 || v.Left != 66 {
 		t.Errorf("%d columns, %d left", len(v.Columns), v.Left)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
@@ -20,7 +19,7 @@ import (
 type submissionPage struct {
 	Layout
 	Number     string
-	Created    time.Time // its day, if the form is anonymous
+	Created    moment
 	Username   string
 	Changed    *changeView // nil if it never was
 	Sent       bool        // it was sent just now
@@ -88,13 +87,21 @@ func (c *call) stored() (stored, error) {
 	return stored{c, access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form)}, err
 }
 
-// number is that of the submission as headings have it, with a space before. An
-// anonymous one has none: ids are in the order of time, over all forms.
+// number is that of the submission, as headings have it. An anonymous one has none: ids are in
+// the order of time, over all forms.
 func (st stored) number() string {
 	if st.access.Form.Anonymous {
 		return ""
 	}
-	return " " + strconv.FormatInt(st.sub.ID, 10)
+	return strconv.FormatInt(st.sub.ID, 10)
+}
+
+// numbered is a heading with the number of the submission, or without if it has none.
+func (st stored) numbered(without, with *forms.Message) string {
+	if st.number() == "" {
+		return st.Lang.Say(without)
+	}
+	return st.Lang.Say(with)
 }
 
 // read returns the values, which are decoded already.
@@ -112,7 +119,7 @@ func (c *call) changeable() (stored, error) {
 // filling is what the submission holds.
 func (st stored) filling() filling {
 	with := filling{values: make([]string, len(st.access.Form.Fields)), files: st.files(), change: true, access: st.access}
-	with.maxFile, with.today = st.Backend.Service.MaxFile(), st.Backend.Service.Today()
+	with.lang, with.maxFile, with.today = st.Lang, st.Backend.Service.MaxFile(), st.Backend.Service.Today()
 	for rank, field := range st.access.Form.Fields {
 		with.values[rank] = st.values[field.ID]
 	}
@@ -147,7 +154,7 @@ func (st stored) answers(typed filling) []answerView {
 			switch {
 			case !shown[rank] || !field.ByEditors || !st.access.Rights.Edit:
 			case hasButtons(field):
-				view.Set = buttons(field, value)
+				view.Set = st.buttons(field, value)
 			default:
 				view.Control = controls.question(rank, "set-"+strconv.Itoa(rank), false)
 			}
@@ -203,13 +210,13 @@ func hasButtons(f *forms.Field) bool {
 	return f.ByEditors && !f.MultiValue() && len(f.Options) > 0 && len(f.Options) <= maxSetOptions
 }
 
-func buttons(f *forms.Field, value string) (buttons []choice) {
+func (c *call) buttons(f *forms.Field, value string) (buttons []choice) {
 	options := f.Options
 	if !f.Required && f.Default == "" { // a default stands for no answer
 		options = append(slices.Clip(options), "")
 	}
 	for _, o := range options {
-		label := cmp.Or(f.LabelOf(o), "No answer")
+		label := cmp.Or(f.LabelOf(o), c.Lang.Text("No answer"))
 		buttons = append(buttons, choice{Value: o, Label: label, Chosen: o == value, Color: f.ColorOf(o)})
 	}
 	return buttons
@@ -236,9 +243,9 @@ func (c *call) showSubmission() error {
 // stored, if it was sent.
 func (st stored) show(typed filling) (err error) {
 	c, query := st.call, st.URL.Query()
-	title := "Submission" + st.number()
+	title := st.numbered(forms.Say("Submission"), forms.Say("Submission {0}", st.number()))
 	if query.Has("sent") {
-		title = "Sent"
+		title = c.Lang.Text("Sent")
 	}
 	form, zone, mayChange := st.access.Form, c.Backend.Service.Zone(), st.access.MayChange(st.sub, st.read)
 	page := &submissionPage{
@@ -260,7 +267,7 @@ func (st stored) show(typed filling) (err error) {
 	page.sortAnswers(answers)
 	status := cmp.Or(typed.why.status, http.StatusOK)
 	if status != http.StatusOK {
-		page.Title, page.Errors = "Error: "+page.Title, []errorLine{{Text: typed.why.reason}}
+		page.Title, page.Errors = c.Lang.Text("Error: {0}", page.Title), []errorLine{{Text: c.Lang.Say(typed.why.reason)}}
 	}
 	if page.Sent {
 		page.Thanks = linkText(form.Thanks)

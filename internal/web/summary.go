@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -28,6 +29,7 @@ type summaryKey struct {
 	user   string      // whose submissions; "" for all of them
 	filter string
 	by     string // id of the field that it is split by; "" for none
+	lang   *lang.Language
 }
 
 func newSummaryKey(access *service.Access, user string, opts service.ListOptions) summaryKey {
@@ -59,6 +61,7 @@ func newSummaryCache(now auth.Clock) summaryCache {
 // them computes it.
 func (c *call) summary(access *service.Access, v *resultsView) (*summaryView, error) {
 	key := newSummaryKey(access, c.Who.Name, v.opts)
+	key.lang = v.lang
 	compute := func(context.Context, summaryKey) (*summaryView, error) {
 		sum, err := access.Summary(c.Context(), service.ListOptions{ //nolint:contextcheck // of the request that computes it
 			Username: v.opts.Username, Filter: v.opts.Filter, By: v.opts.By,

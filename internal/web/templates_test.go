@@ -7,7 +7,11 @@ import (
 	"testing"
 
 	"github.com/jba/templatecheck"
+
+	"github.com/formulary/formulary/internal/lang"
 )
+
+var english = lang.Find(lang.English)
 
 // pageTypes are the types that templates are executed with.
 var pageTypes = map[string]any{
@@ -31,10 +35,12 @@ var pageTypes = map[string]any{
 // TestTemplatesMatchTheirPages checks each field that a template names against the
 // type of its page, in branches that no other test takes, too.
 func TestTemplatesMatchTheirPages(t *testing.T) {
-	set := parseTemplates("", newStaticFiles(nil))
-	for name, page := range pageTypes {
-		if err := templatecheck.CheckHTMLStrict(set.Lookup(name), page); err != nil {
-			t.Errorf("%s: %v", name, err)
+	for _, l := range lang.All {
+		set := parseTemplates("", newStaticFiles(nil), l)
+		for name, page := range pageTypes {
+			if err := templatecheck.CheckHTMLStrict(set.Lookup(name), page); err != nil {
+				t.Errorf("%s, %s: %v", l.Tag, name, err)
+			}
 		}
 	}
 }

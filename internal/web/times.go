@@ -11,8 +11,14 @@ import (
 
 // changeView is when and by whom a submission was changed last.
 type changeView struct {
-	At time.Time // its day, if the form is anonymous
-	By string
+	When moment
+	By   string
+}
+
+// moment is a time as it is shown.
+type moment struct {
+	At  time.Time
+	Day bool // only its day is shown, because the form is anonymous
 }
 
 // newChange returns nil for a submission that was never changed.
@@ -20,18 +26,18 @@ func newChange(f *forms.Form, sub forms.Submission, zone *time.Location) *change
 	if !sub.IsChanged() {
 		return nil
 	}
-	return &changeView{At: shownTime(f, sub.Changed, zone), By: sub.Changer}
+	return &changeView{shownTime(f, sub.Changed, zone), sub.Changer}
 }
 
 // shownTime is a time as pages about a form show it. If the form is anonymous, that is
 // the day in a zone, as its beginning in UTC: the minute, beside those of other
 // submissions, could identify the sender.
-func shownTime(f *forms.Form, t time.Time, zone *time.Location) time.Time {
+func shownTime(f *forms.Form, t time.Time, zone *time.Location) moment {
 	if !f.Anonymous {
-		return t
+		return moment{At: t}
 	}
 	year, month, day := t.In(zone).Date()
-	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	return moment{time.Date(year, month, day, 0, 0, 0, 0, time.UTC), true}
 }
 
 // refuseTimes refuses filters and orders that reveal more than the day of an anonymous

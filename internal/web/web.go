@@ -13,10 +13,12 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
@@ -40,6 +42,7 @@ type Options struct {
 	BrandName      string       // "" for Formulary
 	BrandCSS       []byte       // a stylesheet after the own one; nil for none
 	Mail           *markup.Mail // as for markup.Parse, for the page for authors
+	Language       string       // of pages whose readers ask for none that there is; "" for English
 }
 
 // Site serves the pages.
@@ -47,7 +50,7 @@ type Site struct {
 	Options
 	routes    *request.Mux
 	static    *staticFiles
-	templates *template.Template
+	templates map[*lang.Language]func() *template.Template // made when they are used first
 	summaries summaryCache
 	turns     chan struct{} // one for each request that renders something large
 }
@@ -57,6 +60,7 @@ type call struct {
 	*request.Call
 	w    http.ResponseWriter
 	Site *Site
+	Lang *lang.Language // the reader's
 	frame
 	rendering bool // something large
 }
@@ -124,7 +128,12 @@ func New(opts Options) *Site {
 		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 	s.BrandName = cmp.Or(s.BrandName, "Formulary")
-	s.templates = parseTemplates(s.Backend.BasePath, s.static)
+	s.Language = cmp.Or(s.Language, lang.English)
+	s.templates = map[*lang.Language]func() *template.Template{}
+	for _, l := range lang.All {
+		s.templates[l] = sync.OnceValue(func() *template.Template { return parseTemplates(s.Backend.BasePath, s.static, l) })
+	}
+	s.templates[lang.Find(s.Language)]()
 	s.routes = request.NewMux(s.Backend.BasePath, s.noRoute)
 	for _, route := range routes {
 		if route.public && s.Sessions == nil {
@@ -180,7 +189,7 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 }
 
 func (s *Site) newCall(w http.ResponseWriter, r *http.Request, f frame) *call {
-	return &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), w: w, Site: s, frame: f}
+	return &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), w: w, Site: s, frame: f, Lang: s.readerLanguage(w, r)}
 }
 
 // handle is the handler of a route.

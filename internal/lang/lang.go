@@ -1,0 +1,184 @@
+// Package lang is how pages speak to people: the messages in their language, and how it writes
+// days and numbers. The English text of a message is its key in all other languages. Each language
+// is a file in messages/.
+package lang
+
+import (
+	"bytes"
+	"embed"
+	"path"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+//go:embed messages/*.yaml
+var files embed.FS
+
+// English is what messages are written in.
+const English = "en"
+
+// Language is one that pages speak.
+type Language struct {
+	Tag string `yaml:"-"`
+	format
+
+	tag      language.Tag
+	messages func() map[string]translation // read when they are needed
+}
+
+// format is the first document of a file: the language's name, and how it writes.
+type format struct {
+	Name        string     // in its own words
+	RightToLeft bool       `yaml:"rightToLeft"`
+	Decimal     string     // between the digits of 0.5
+	Group       string     // between groups of three digits
+	Comma       string     // between the parts of a list
+	DayLayout   string     `yaml:"day"` // for time.Format, as are others
+	MonthLayout string     `yaml:"month"`
+	TimeLayout  string     `yaml:"time"`
+	Months      [12]string // in place of Jan to Dec; "" if layouts have none
+}
+
+// translation is the text of a message by plural form. All but plural.Other may be "".
+type translation [plural.Many + 1]string
+
+var categories = map[string]plural.Form{
+	"other": plural.Other, "zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many,
+}
+
+// UnmarshalYAML reads a text, or a mapping of plural forms to texts.
+func (t *translation) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		t[plural.Other] = node.Value
+		return nil
+	}
+	var texts map[string]string
+	err := node.Decode(&texts)
+	for category, text := range texts {
+		t[categories[category]] = text
+	}
+	return err
+}
+
+// All are the languages, English first and then by their tags.
+var All = load()
+
+func load() []*Language {
+	names, err := files.ReadDir("messages")
+	must(err)
+	all := make([]*Language, 1, len(names))
+	for _, name := range names {
+		l := read(strings.TrimSuffix(name.Name(), path.Ext(name.Name())))
+		if l.Tag == English {
+			all[0] = l
+		} else {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+func read(tag string) *Language {
+	text, err := files.ReadFile("messages/" + tag + ".yaml")
+	must(err)
+	head, rest, _ := bytes.Cut(text, []byte("\n---\n"))
+	l := &Language{Tag: tag, tag: language.MustParse(tag)}
+	must(yaml.Unmarshal(head, &l.format))
+	l.messages = sync.OnceValue(func() (messages map[string]translation) {
+		if tag != English { // whose messages are their keys
+			must(yaml.Unmarshal(rest, &messages))
+		}
+		return messages
+	})
+	return l
+}
+
+// must: files of messages are part of the program.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+var matcher = sync.OnceValue(func() language.Matcher {
+	tags := make([]language.Tag, len(All))
+	for i, l := range All {
+		tags[i] = l.tag
+	}
+	return language.NewMatcher(tags)
+})
+
+// Find returns the language of a tag, nil if there is none.
+func Find(tag string) *Language {
+	for _, l := range All {
+		if l.Tag == tag {
+			return l
+		}
+	}
+	return nil
+}
+
+// Match returns the language that a header Accept-Language prefers, nil if it has none of them.
+func Match(accept string) *Language {
+	tags, _, err := language.ParseAcceptLanguage(accept)
+	if err != nil || len(tags) == 0 {
+		return nil
+	}
+	_, i, confidence := matcher().Match(tags...)
+	if confidence == language.No {
+		return nil
+	}
+	return All[i]
+}
+
+// Dir is the value of the attribute dir of HTML.
+func (l *Language) Dir() string {
+	if l.RightToLeft {
+		return "rtl"
+	}
+	return "ltr"
+}
+
+// Text is a message with arguments. The text is a literal, as that of forms.Say.
+func (l *Language) Text(text string, args ...any) string {
+	return l.Say(forms.Say(text, args...))
+}
+
+// Say is a message in the language, "" for nil.
+func (l *Language) Say(m *forms.Message) string {
+	if m == nil {
+		return ""
+	}
+	found, form := l.find(m.One, m.Text), plural.Other
+	if m.One != "" {
+		form = l.plural(m.Args[0])
+	}
+	text := found[form]
+	if text == "" {
+		text = found[plural.Other]
+	}
+	return forms.Fill(text, m.Args, l.write)
+}
+
+// find returns the translation of a message. English texts are those of the message. one is "" if it has no
+// plural.
+func (l *Language) find(one, text string) translation {
+	if found, ok := l.messages()[text]; ok {
+		return found
+	}
+	return translation{plural.One: withoutContext(one), plural.Other: withoutContext(text)}
+}
+
+// withoutContext removes what tells two messages apart that are the same in English: "filter|is".
+func withoutContext(text string) string {
+	if context, rest, ok := strings.Cut(text, "|"); ok && !strings.ContainsAny(context, " {<") {
+		return rest
+	}
+	return text
+}

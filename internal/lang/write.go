@@ -1,0 +1,97 @@
+package lang
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/text/feature/plural"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// write writes an argument of a message.
+func (l *Language) write(arg any) string {
+	switch arg := arg.(type) {
+	case string:
+		return l.isolate(arg)
+	case []string:
+		parts := make([]string, len(arg))
+		for i, part := range arg {
+			parts[i] = l.isolate(part)
+		}
+		return strings.Join(parts, l.Comma)
+	case *forms.Message:
+		return l.Say(arg)
+	case forms.Day:
+		return l.DayText(string(arg))
+	case time.Time:
+		return l.Time(arg)
+	case int, int64:
+		return l.Count(arg)
+	default:
+		return fmt.Sprint(arg)
+	}
+}
+
+// isolate keeps the direction of a text from changing that of the sentence around it.
+func (l *Language) isolate(text string) string {
+	if l.RightToLeft {
+		return "\u2068" + text + "\u2069"
+	}
+	return text
+}
+
+// Count writes an int or an int64, as in 12,345.
+func (l *Language) Count(n any) string { return l.Number(strconv.FormatInt(integer(n), 10)) }
+
+func integer(n any) int64 {
+	if n, ok := n.(int); ok {
+		return int64(n)
+	}
+	return n.(int64)
+}
+
+// plural is the plural form that a number takes.
+func (l *Language) plural(n any) plural.Form {
+	return plural.Cardinal.MatchPlural(l.tag, int(integer(n)%1e6), 0, 0, 0, 0)
+}
+
+// Number writes a decimal number, such as -1234.5, with marks between its digits.
+func (l *Language) Number(text string) string {
+	text = forms.GroupDigits(text)
+	if l.Tag == English {
+		return text
+	}
+	return strings.NewReplacer(",", l.Group, ".", l.Decimal).Replace(text)
+}
+
+// Day writes a day.
+func (l *Language) Day(t time.Time) string { return l.layout(t, l.DayLayout) }
+
+// DayText writes a day such as 2006-01-02. What is no day stays as it is.
+func (l *Language) DayText(text string) string {
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return text
+	}
+	return l.Day(day)
+}
+
+// Month writes a month of a year.
+func (l *Language) Month(t time.Time) string { return l.layout(t, l.MonthLayout) }
+
+// Time writes a day and a time, in the zone that t has.
+func (l *Language) Time(t time.Time) string { return l.layout(t, l.TimeLayout) }
+
+func (l *Language) layout(t time.Time, layout string) string {
+	text := t.Format(layout)
+	if name := l.Months[t.Month()-1]; name != "" {
+		return strings.Replace(text, t.Month().String()[:3], name, 1)
+	}
+	return text
+}
+
+// Year writes a year.
+func (l *Language) Year(t time.Time) string { return t.Format("2006") }

@@ -1,0 +1,32 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/request"
+)
+
+// langName is the name of the parameter and of the cookie with the language that a reader has chosen.
+const langName = "lang"
+
+const year = 365 * 24 * 60 * 60 // seconds
+
+// readerLanguage is the language that a request asks for: by a parameter, which sets the cookie, by the
+// cookie, or by the browser's settings.
+func (s *Site) readerLanguage(w http.ResponseWriter, r *http.Request) *lang.Language {
+	if chosen := lang.Find(r.URL.Query().Get(langName)); chosen != nil {
+		http.SetCookie(w, &http.Cookie{
+			Name: langName, Value: chosen.Tag, Path: cmp.Or(s.Backend.BasePath, "/"), MaxAge: year,
+			HttpOnly: true, Secure: request.IsSecure(r), SameSite: http.SameSiteLaxMode,
+		})
+		return chosen
+	}
+	if cookie, err := r.Cookie(langName); err == nil {
+		if chosen := lang.Find(cookie.Value); chosen != nil {
+			return chosen
+		}
+	}
+	return cmp.Or(lang.Match(r.Header.Get("Accept-Language")), lang.Find(s.Language))
+}
