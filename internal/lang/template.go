@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"text/template/parse"
 
 	"golang.org/x/text/feature/plural"
@@ -21,6 +22,7 @@ func (l *Language) Funcs() map[string]any {
 	return map[string]any{
 		"t": misplaced, "tn": misplaced, "include": misplaced,
 		"count":      l.Count,
+		"comma":      func() string { return l.Comma },
 		"pluralForm": func(n any) int { return int(l.plural(n)) },
 	}
 }
@@ -63,16 +65,14 @@ func (l *Language) action(node *parse.ActionNode) []parse.Node {
 	switch {
 	case call == nil || len(node.Pipe.Decl) > 0 || len(node.Pipe.Cmds) > 1:
 	case call.Ident == "t":
-		text := args[1].(*parse.StringNode).Text
-		return l.fill(node, l.find("", text)[plural.Other], args[2:])
+		return l.fill(node, l.find("", message(args[1]))[plural.Other], args[2:])
 	case call.Ident == "tn":
-		one, many := args[1].(*parse.StringNode).Text, args[2].(*parse.StringNode).Text
 		number := args[3]
 		args[3] = &parse.PipeNode{
 			NodeType: parse.NodePipe, Pos: node.Pos, Line: node.Line,
 			Cmds: []*parse.CommandNode{command(node, parse.NewIdentifier("count"), number)},
 		}
-		found := l.find(one, many)
+		found := l.find(message(args[1]), message(args[2]))
 		rest := &parse.ListNode{NodeType: parse.NodeList, Pos: node.Pos, Nodes: l.fill(node, found[plural.Other], args[3:])}
 		for form, text := range found {
 			if text != "" && plural.Form(form) != plural.Other {
@@ -99,6 +99,11 @@ func (l *Language) branch(
 		ElseList: otherwise,
 	}}
 	return &parse.ListNode{NodeType: parse.NodeList, Pos: at.Pos, Nodes: []parse.Node{node}}
+}
+
+// message is the text of a message. In a template it may have several lines.
+func message(node parse.Node) string {
+	return strings.ReplaceAll(node.(*parse.StringNode).Text, "\n", " ")
 }
 
 var placeholder = regexp.MustCompile(`\{\d\}`)
