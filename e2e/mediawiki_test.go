@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/sqlite"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
 )
 
@@ -16,13 +19,13 @@ const wikiForm = "<pre class=\"form\">\nform: note\nfields:\n  - {id: text, type
 func TestCheckMediaWiki(t *testing.T) {
 	t.Parallel()
 	w := mediawikitest.Start(t)
-	w.Write("Survey", wikiForm)
+	survey := w.Write("Survey", wikiForm)
 	broken := w.Write("Broken page", strings.Replace(wikiForm, "textfield", "nonsense", 1))
 	private := w.Write("Secret", strings.Replace(wikiForm, "textfield", "nonsense", 1))
 	w.SetRights(private, []string{"Bob"}, []string{"Bob"})
-	check := func(format string) (stdout, stderr string, err error) {
+	check := func(format string, args ...string) (stdout, stderr string, err error) {
 		var out, messages strings.Builder
-		cmd := exec.CommandContext(t.Context(), binary, "check", "--format", format, "mediawiki+"+w.API)
+		cmd := exec.CommandContext(t.Context(), binary, append([]string{"check", "--format", format, "mediawiki+" + w.API}, args...)...)
 		cmd.Env = append(os.Environ(), "FORMULARY_WIKI_USER=Ann", "FORMULARY_WIKI_PASSWORD="+mediawikitest.Password("Ann"))
 		cmd.Stdout, cmd.Stderr = &out, &messages
 		err = cmd.Run()
@@ -46,4 +49,29 @@ func TestCheckMediaWiki(t *testing.T) {
 	if json.Unmarshal([]byte(first), &found) != nil || err == nil || found.File != "Broken page" || found.Page != broken || found.Line != 4 {
 		t.Errorf("%v\n%s", err, lines)
 	}
+
+	dir := t.TempDir()
+	fillPages(t, dir, survey, broken, 1<<40)
+	against, _, err := check("text", "--against", dir)
+	for _, want := range []string{
+		"\nSurvey:4:5: warning: the form has no field `words`, to which 1 of 1 submissions have an answer; if this is `words`, write `was: words`\n",
+		"\nwarning: page 1099511627776: 1 submission is stored under `note`, which the page no longer has\n",
+		": 1 error, 2 warnings\n",
+	} {
+		if err == nil || !strings.Contains(against, want) {
+			t.Errorf("%v: want %q in\n%s", err, want, against)
+		}
+	}
+}
+
+// fillPages makes a store with one submission of form note for each page. Its field has another id now.
+func fillPages(t *testing.T, dir string, pages ...int64) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
+	must(t, err)
+	for _, page := range pages {
+		_, err := s.Create(t.Context(), store.New{PageID: page, FormID: "note", Entries: []forms.Entry{{FieldID: "words", Value: "x"}}})
+		must(t, err)
+	}
+	must(t, s.Close())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
@@ -56,13 +57,20 @@ func makeEvents(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(s.Close())
 }
 
-// submit stores a submission: submit DIR PAGE FORM USER ID=VALUE…
+// submit stores a submission to a form on then/PAGE.md, or to one that is not known: submit DIR PAGE FORM USER ID=VALUE…
 func submit(ts *testscript.TestScript, _ bool, args []string) {
 	s, err := sqlite.Open(context.Background(), ts.MkAbs(args[0]), sqlite.Options{})
 	ts.Check(err)
 	page, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	n := store.New{PageID: page, FormID: args[2], Username: args[3], Created: time.Now()}
+	if then, _, err := pages.Read(ts.MkAbs("then/"+args[1]+".md"), nil); err == nil {
+		for _, b := range then.Blocks {
+			if b.FormID == n.FormID {
+				n.Definition = b.Form.Definition()
+			}
+		}
+	}
 	for _, answer := range args[4:] {
 		id, value, _ := strings.Cut(answer, "=")
 		n.Entries = append(n.Entries, forms.Entry{FieldID: id, Value: value})

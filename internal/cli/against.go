@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/sqlite"
@@ -22,6 +23,8 @@ type comparedPage struct {
 	blocks  []markup.Block
 	source  []byte
 	unclear bool // it may have more forms
+
+	reported map[string]bool // ids of forms for which something was reported
 }
 
 // addPage adds a page for against: of several with one id, that which is served.
@@ -36,7 +39,7 @@ func (c *checker) addPage(at finding, page *markup.Page, source []byte) {
 	}
 	hasNoID := func(b markup.Block) bool { return b.FormID == "" }
 	at.Page = page.ID
-	added := comparedPage{at: at, blocks: page.Blocks}
+	added := comparedPage{at: at, blocks: page.Blocks, reported: map[string]bool{}}
 	added.unclear = page.Unreadable || slices.ContainsFunc(page.Blocks, hasNoID)
 	if len(page.Blocks) > 0 {
 		added.source = source
@@ -66,6 +69,7 @@ func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Locatio
 	if err != nil {
 		return err
 	}
+	reporter := service.Reporter{Store: s, Zone: zone}
 	for _, id := range slices.Sorted(maps.Keys(c.compared)) {
 		page := c.compared[id]
 		for _, block := range page.blocks {
@@ -73,7 +77,8 @@ func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Locatio
 				continue
 			}
 			stage := fmt.Sprintf("page %d, form %s", id, block.FormID)
-			found, err := reportForm(ctx, s, block.Form, zone, func(done, last int64) { show(stage, "ids", done, last) })
+			reporter.Show = func(done, last int64) { show(stage, "ids", done, last) }
+			found, _, err := reporter.Report(ctx, block.Form, page.has)
 			if err != nil {
 				return err
 			}
@@ -82,42 +87,25 @@ func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Locatio
 			}
 		}
 	}
-	for _, n := range stored {
-		if err := c.formGone(ctx, s, n, stored); err != nil {
+	for _, form := range stored {
+		if err := c.formGone(ctx, reporter, form); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reportForm reads the submissions of a form. It shows ids: to count submissions would take as
-// long as to read them.
-func reportForm(
-	ctx context.Context, s store.Store, form *forms.Form, zone *time.Location, show func(done, last int64),
-) ([]forms.Finding, error) {
-	q, last := store.Query{PageID: form.PageID, FormID: form.ID, Descending: true, Limit: 1}, int64(0)
-	if err := s.Scan(ctx, q, func(sub forms.Submission) error { last = sub.ID; return nil }); err != nil {
-		return nil, err
-	}
-	q.Descending, q.Limit = false, 0
-	report, done := forms.NewReport(form, zone), 0
-	err := s.Scan(ctx, q, func(sub forms.Submission) error {
-		if done++; done%10_000 == 0 {
-			show(sub.ID, last)
-		}
-		return report.Add(sub)
-	})
-	return report.Findings(), err
+// has reports whether the page has a form, or may have it, or it was found to be missing.
+func (p comparedPage) has(formID string) bool {
+	isIt := func(b markup.Block) bool { return b.FormID == formID }
+	return p.unclear || p.reported[formID] || slices.ContainsFunc(p.blocks, isIt)
 }
 
 // warn reports a finding at its field or at the id of the form.
 func (c *checker) warn(page comparedPage, block markup.Block, f forms.Finding) {
-	at := block.At
-	if rank := block.Form.Index().Rank(f.At); rank >= 0 {
-		at = block.FieldsAt[rank]
-	}
+	page.reported[f.FormID] = true
 	w := warning(page.at, f)
-	w.Line, w.Column = markup.Position(page.source, at)
+	w.Line, w.Column = block.Position(page.source, f.At)
 	w.source = &sourceLines(page.source)[w.Line-1]
 	c.report(w)
 }
@@ -128,27 +116,15 @@ func warning(at finding, f forms.Finding) finding {
 	return at
 }
 
-// formGone reports a form with submissions that its page does not have: at a form without
-// submissions, which may be the same one with another id, or else if all pages were read.
-func (c *checker) formGone(ctx context.Context, s store.Store, gone store.FormCount, stored []store.FormCount) error {
-	page := c.compared[gone.PageID]
-	isIt := func(b markup.Block) bool { return b.FormID == gone.FormID }
-	isNew := func(b markup.Block) bool {
-		return b.Form != nil && !slices.Contains(stored, store.FormCount{PageID: gone.PageID, FormID: b.FormID, Count: 1})
-	}
-	i := slices.IndexFunc(page.blocks, isNew)
-	if page.unclear || slices.ContainsFunc(page.blocks, isIt) || i < 0 && (!c.whole || c.unread) {
+// formGone reports a form with submissions that no page has, if all pages were read.
+func (c *checker) formGone(ctx context.Context, r service.Reporter, form store.FormCount) error {
+	page := c.compared[form.PageID]
+	if !c.whole || c.unread || page.has(form.FormID) {
 		return nil
 	}
-	f := forms.Finding{Code: forms.CodeFormGone, FormID: gone.FormID}
-	query := store.Query{PageID: gone.PageID, FormID: gone.FormID}
-	err := s.Scan(ctx, query, func(forms.Submission) error { f.Count++; return nil })
-	if i >= 0 {
-		c.warn(page, page.blocks[i], f)
-		return err
-	}
+	f, err := r.Lost(ctx, form.PageID, form.FormID)
 	w := warning(page.at, f)
-	w.Page, w.Message, w.Hint = gone.PageID, fmt.Sprintf("page %d: %s", gone.PageID, w.Message), ""
+	w.Page, w.Message, w.Hint = form.PageID, fmt.Sprintf("page %d: %s", form.PageID, w.Message), ""
 	c.report(w)
 	return err
 }

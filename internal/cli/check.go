@@ -52,7 +52,8 @@ func checkCommand(streams Streams) *cli.Command {
 			"has, that would be refused or that are hidden, required fields without one, " +
 			"and forms that have left their page. It reads the\n" +
 			"store and changes nothing, also while a server uses it; the exit status is 2 if it can't. " +
-			"No answer and no name is printed.\n" +
+			"No name is printed, and of answers\n" +
+			"only up to three that were options of a field when they were sent.\n" +
 			"JSON has code, page, form, field, count and of then.\n" +
 			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{

@@ -102,11 +102,10 @@ func (d Definition) Form() (*Form, error) {
 // AskedAs returns the label that the field had in a form as it was, and what people read there for an
 // answer; "" where it is what they read now.
 func (f *Field) AskedAs(then *Form, value string) (label, answer string) {
-	i := slices.IndexFunc(f.IDs(), func(id string) bool { return then.Field(id) != nil })
-	if i < 0 {
+	old := f.in(then)
+	if old == nil {
 		return "", ""
 	}
-	old := then.Field(f.IDs()[i])
 	if old.Label != f.Label {
 		label = old.Label
 	}
@@ -119,4 +118,14 @@ func (f *Field) AskedAs(then *Form, value string) (label, answer string) {
 		answer = ""
 	}
 	return label, answer
+}
+
+// in returns the field in a form as it was, or nil.
+func (f *Field) in(then *Form) *Field {
+	for _, id := range f.IDs() {
+		if old := then.Field(id); old != nil {
+			return old
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -21,38 +22,50 @@ const (
 	CodeFormGone        = "form-gone"        // submissions of a form that its page does not have
 )
 
-// Finding is something that a form would do to its stored submissions. It has no part of an
-// answer in it, and no name.
+// Finding is something that a form would do to its stored submissions. It has no name of a person
+// in it, and of answers only those that were options.
 type Finding struct {
 	Code    string
 	FormID  string
-	FieldID string // "" for the form as a whole
-	At      string // id of the field to show it at; "" for the form as a whole
-	Reason  string // why answers are refused
-	Count   int    // of submissions, or of people
-	Of      int    // of so many; or the limit
+	FieldID string   // "" for the form as a whole
+	At      string   // id of the field to show it at; "" for the form as a whole
+	Reason  string   // why answers are refused
+	Values  []string // up to maxValues of these, which were options of the field when they were sent
+	Count   int      // of submissions, or of people
+	Of      int      // of so many; or the limit
 }
+
+const (
+	maxValues = 3
+	maxAsked  = 1000 // calls of Asked for a report
+)
+
+// Asked returns the form that a submission was checked against when it was created; nil if that is
+// not known.
+type Asked = func(submissionID int64) (*Form, error)
 
 // Report finds out what a form would do to its stored submissions. They are read and checked by
 // the rules for those that are sent in.
 type Report struct {
 	form     *Form
 	zone     *time.Location
-	stored   []Entry         // of the submission that is looked at
-	checked  *checked        // the same, by rank
-	counts   map[Finding]int // of findings without Count and Of
+	asked    Asked
+	calls    int                    // of asked
+	stored   []Entry                // of the submission that is looked at
+	checked  *checked               // the same, by rank
+	found    map[[3]string]*Finding // by code, field and reason
 	total    int
-	answered []bool            // by rank: fields with a stored answer
-	refused  map[string][]bool // by id of a field that is gone, then by rank: new fields that don't take its answers
-	people   []uint64          // hashes of their names, one for each submission: names would take too much memory
+	answered []bool               // by rank: fields with a stored answer
+	gone     map[string]FieldType // by id of a field that is gone; "" if its type is not known
+	people   []uint64             // hashes of their names, one for each submission: names would take too much memory
 	seed     maphash.Seed
 }
 
 // NewReport begins a report. Days begin in the zone.
-func NewReport(f *Form, zone *time.Location) *Report {
+func NewReport(f *Form, zone *time.Location, asked Asked) *Report {
 	return &Report{
-		form: f, zone: zone, checked: f.newChecked(Writer{}, make([]string, len(f.Fields))),
-		counts: map[Finding]int{}, answered: make([]bool, len(f.Fields)), refused: map[string][]bool{},
+		form: f, zone: zone, asked: asked, checked: f.newChecked(Writer{}, make([]string, len(f.Fields))),
+		found: map[[3]string]*Finding{}, answered: make([]bool, len(f.Fields)), gone: map[string]FieldType{},
 		seed: maphash.MakeSeed(),
 	}
 }
@@ -79,87 +92,113 @@ func (r *Report) Add(s Submission) error {
 		case rank >= 0:
 			c.values[rank], r.answered[rank] = e.Value, true
 		default:
-			r.addGone(e)
+			err = errors.Join(err, r.addGone(s.ID, e.FieldID))
 		}
 	}
 	c.shown = c.visible(c.values)
 	for rank, field := range r.form.Fields {
 		switch {
 		case c.shown[rank]:
-			r.check(rank)
+			err = errors.Join(err, r.check(s.ID, rank))
 		case c.values[rank] != "":
 			r.count(CodeHidden, field.ID, "")
 		}
 	}
-	return nil
+	return err
 }
 
-func (r *Report) count(code, fieldID, reason string) {
-	finding := Finding{Code: code, FormID: r.form.ID, FieldID: fieldID, At: fieldID, Reason: reason}
-	r.counts[finding]++
+func (r *Report) count(code, fieldID, reason string) *Finding {
+	key := [3]string{code, fieldID, reason}
+	f := r.found[key]
+	if f == nil {
+		f = &Finding{Code: code, FormID: r.form.ID, FieldID: fieldID, At: fieldID, Reason: reason}
+		r.found[key] = f
+	}
+	f.Count++
+	return f
 }
 
 // check checks the answer to a field that shows.
-func (r *Report) check(rank int) {
-	field := r.form.Fields[rank]
-	reason := field.check(r.checked.values[rank])
+func (r *Report) check(submissionID int64, rank int) error {
+	field, value := r.form.Fields[rank], r.checked.values[rank]
+	reason := field.check(value)
 	if reason == "" && r.checked.outOfBounds(rank, nil) != "" {
 		reason = "must not be below min or above max" // the message of outOfBounds may have an answer in it
 	}
 	switch reason {
 	case "":
+		return nil
 	case msgRequired:
 		r.count(CodeRequiredMissing, field.ID, "")
+		return nil
 	default:
-		r.count(CodeValueRefused, field.ID, reason)
+		return r.addValues(r.count(CodeValueRefused, field.ID, reason), submissionID, field, value)
 	}
 }
 
-// addGone counts an answer to a field that the form does not have, and looks which new fields
-// would take it.
-func (r *Report) addGone(e Entry) {
-	r.count(CodeFieldGone, e.FieldID, "")
-	if r.refused[e.FieldID] == nil {
-		r.refused[e.FieldID] = make([]bool, len(r.form.Fields))
+// addValues adds what of a refused answer was an option when it was sent.
+func (r *Report) addValues(f *Finding, submissionID int64, field *Field, value string) error {
+	if r.form.Anonymous || len(f.Values) == maxValues {
+		return nil
 	}
-	for rank, refused := range r.refused[e.FieldID] {
-		if !r.answered[rank] && !refused && r.form.Fields[rank].check(e.Value) != "" {
-			r.refused[e.FieldID][rank] = true
+	parts := strings.Split(value, Separator)
+	isKnown := func(v string) bool { return slices.Contains(f.Values, v) || slices.Contains(field.Options, v) }
+	if parts = slices.DeleteFunc(parts, isKnown); len(parts) == 0 {
+		return nil
+	}
+	then, err := r.formOf(submissionID)
+	for _, v := range parts {
+		if old := field.in(then); old != nil && len(f.Values) < maxValues && slices.Contains(old.Options, v) {
+			f.Values = append(f.Values, v)
 		}
 	}
+	return err
 }
 
-// successor returns the id of the only field that a field that is gone may have become, or "":
-// it has no answers, and takes all of the other's. A field that takes any text may be it if no
-// other is.
-func (r *Report) successor(fieldID string) string {
-	var strict, others []string
+// formOf calls asked. It returns a form without fields if the form is not known, or after too many calls.
+func (r *Report) formOf(submissionID int64) (then *Form, err error) {
+	if r.calls++; r.calls <= maxAsked {
+		then, err = r.asked(submissionID)
+	}
+	return cmp.Or(then, &Form{}), err
+}
+
+// addGone counts an answer to a field that the form does not have, and looks of which type that was.
+func (r *Report) addGone(submissionID int64, fieldID string) error {
+	r.count(CodeFieldGone, fieldID, "")
+	if r.gone[fieldID] != "" {
+		return nil
+	}
+	then, err := r.formOf(submissionID)
+	if old := then.Field(fieldID); old != nil {
+		r.gone[fieldID] = old.Type
+	}
+	return err
+}
+
+// successor returns the id of the only new field without answers that has the type of one that is
+// gone, or "".
+func (r *Report) successor(fieldID string) (id string) {
 	for rank, field := range r.form.Fields {
-		switch {
-		case r.answered[rank] || r.refused[fieldID][rank] || field.Was != nil:
-		case field.Validation == NoValidation || field.Validation == FileName:
-			others = append(others, field.ID)
-		default:
-			strict = append(strict, field.ID)
+		if r.answered[rank] || field.Was != nil || field.Type != r.gone[fieldID] {
+			continue
 		}
+		if id != "" {
+			return ""
+		}
+		id = field.ID
 	}
-	if strict == nil {
-		strict = others
-	}
-	if len(strict) != 1 {
-		return ""
-	}
-	return strict[0]
+	return id
 }
 
 // Findings returns what was found, in the order of the form.
 func (r *Report) Findings() (found []Finding) {
-	for f, count := range r.counts {
-		f.Count, f.Of = count, r.total
+	for _, f := range r.found {
+		f.Of = r.total
 		if f.Code == CodeFieldGone {
 			f.At = r.successor(f.FieldID)
 		}
-		found = append(found, f)
+		found = append(found, *f)
 	}
 	if r.form.Limit > 0 && r.total > r.form.Limit {
 		found = append(found, Finding{Code: CodeOverLimit, FormID: r.form.ID, Count: r.total, Of: r.form.Limit})
@@ -198,7 +237,11 @@ func (f Finding) Message() (message, hint string) {
 		}
 		return fmt.Sprintf("the form has no field `%s`, to which %s submissions have an answer", f.FieldID, share), hint
 	case CodeValueRefused:
-		return fmt.Sprintf("in %s submissions the answer to `%s` would be refused now: it %s", share, f.FieldID, f.Reason), ""
+		answer := "the answer to `" + f.FieldID + "`"
+		if f.Values != nil {
+			answer += ", such as `" + strings.Join(f.Values, "` or `") + "`,"
+		}
+		return fmt.Sprintf("in %s submissions %s would be refused now: it %s", share, answer, f.Reason), ""
 	case CodeRequiredMissing:
 		return fmt.Sprintf("in %s submissions `%s` has no answer, and it is required", share, f.FieldID), ""
 	case CodeHidden:

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-func reportOf(t *testing.T, f *Form, stored ...Submission) []Finding {
+// reportOf reports on submissions that were checked against a form, which is nil if it is not known.
+func reportOf(t *testing.T, f, then *Form, stored ...Submission) []Finding {
 	t.Helper()
-	r := NewReport(f, time.UTC)
+	r := NewReport(f, time.UTC, func(int64) (*Form, error) { return then, nil })
 	for _, s := range stored {
 		if err := r.Add(s); err != nil {
 			t.Fatal(err)
@@ -50,30 +51,42 @@ func TestReport(t *testing.T) {
 	bounded := &Field{ID: "a", Type: Textfield, Validation: Numeric, Min: &Bound{FieldID: "b"}}
 	today := &Field{ID: "a", Type: Date, Validation: DateOnly, Min: &Bound{Value: Today}}
 	short := &Field{ID: "a", Type: Textbox, MaxLength: 3}
+	then := &Form{Fields: []*Field{text("a"), text("b"), choices("r", "1", "2", "3", "4", "5"), {ID: "m", Type: Checkbox, Options: []string{"x", "y"}}}}
 	for _, tt := range []struct {
 		name   string
 		form   *Form
 		stored []Submission
-		want   string // code, field, place, reason, count and of, for each
+		want   string // code, field, place, reason, values, count and of, for each
 	}{
 		{"all is well", &Form{Fields: []*Field{required}}, []Submission{submitted("", "a=x")}, ""},
 		{"nothing stored", &Form{Fields: []*Field{required}, Limit: 1}, nil, ""},
 		{"gone", &Form{Fields: []*Field{text("a")}}, []Submission{submitted("", "a=x", "b=y"), submitted("", "b="), submitted("", "b=z")}, "field-gone b   2/3\n"},
 		{"gone, and one new field", &Form{Fields: []*Field{text("a"), text("c")}}, []Submission{submitted("", "a=x", "b=y")}, "field-gone b c  1/1\n"},
 		{"gone, and two new fields", &Form{Fields: []*Field{text("c"), text("d")}}, []Submission{submitted("", "b=y")}, "field-gone b   1/1\n"},
-		{
-			"a new field that takes all its answers comes before one that takes any text",
-			&Form{Fields: []*Field{text("c"), choices("d", "1", "2"), choices("e", "1")}},
-			[]Submission{submitted("", "b=1"), submitted("", "b=2")},
-			"field-gone b d  2/2\n",
-		},
-		{"a new field that does not take its answers", &Form{Fields: []*Field{choices("d", "1")}}, []Submission{submitted("", "b=1"), submitted("", "b=2")}, "field-gone b   2/2\n"},
+		{"gone, and new fields of other types", &Form{Fields: []*Field{choices("c", "y"), text("d")}}, []Submission{submitted("", "r=1")}, "field-gone r c  1/1\n"},
+		{"gone, and a new field that was another", &Form{Fields: []*Field{{ID: "c", Type: Textfield, Was: []string{"q"}}}}, []Submission{submitted("", "b=y")}, "field-gone b   1/1\n"},
+		{"gone, and never asked", &Form{Fields: []*Field{text("d")}}, []Submission{submitted("", "q=y")}, "field-gone q   1/1\n"},
 		{"renamed", &Form{Fields: []*Field{renamed}}, []Submission{submitted("", "colour=rouge"), submitted("", "color=red")}, ""},
 		{"renamed, and answered twice", &Form{Fields: []*Field{renamed}}, []Submission{submitted("", "colour=rouge", "color=red")}, "field-gone colour   1/1\n"},
 		{
 			"refused", &Form{Fields: []*Field{choices("a", "1", "2")}},
 			[]Submission{submitted("", "a=1"), submitted("", "a=3"), submitted("", "a=secret")},
 			"value-refused a a must be one of 1, 2 2/3\n",
+		},
+		{
+			"refused, with values that were options", &Form{Fields: []*Field{choices("r", "1")}},
+			[]Submission{submitted("", "r=2"), submitted("", "r=1"), submitted("", "r=2"), submitted("", "r=secret"), submitted("", "r=5"), submitted("", "r=3"), submitted("", "r=4")},
+			"value-refused r r must be one of 1 [2 5 3] 6/7\n",
+		},
+		{
+			"refused, with parts that were options", &Form{Fields: []*Field{{ID: "n", Was: []string{"m"}, Type: Checkbox, Validation: AnyOf, Options: []string{"x"}}}},
+			[]Submission{submitted("", "m=x;y"), submitted("", "m=secret;x")},
+			"value-refused n n must be any of x [y] 2/2\n",
+		},
+		{
+			"no values of an anonymous form", &Form{Anonymous: true, Fields: []*Field{choices("r", "1")}},
+			[]Submission{submitted("", "r=2")},
+			"value-refused r r must be one of 1 1/1\n",
 		},
 		{"too long", &Form{Fields: []*Field{short}}, []Submission{submitted("", "a=secret")}, "value-refused a a must have at most 3 characters 1/1\n"},
 		{
@@ -98,16 +111,20 @@ func TestReport(t *testing.T) {
 		{"several are allowed", &Form{}, []Submission{submitted("ann"), submitted("ann")}, ""},
 		{
 			"in the order of the form", &Form{Fields: []*Field{text("z"), required}, Limit: 1},
-			[]Submission{submitted("", "q=1"), submitted("", "z=1")},
-			"over-limit    2/1\nfield-gone q a  1/2\nrequired-missing a a  2/2\n",
+			[]Submission{submitted("", "b=1"), submitted("", "z=1")},
+			"over-limit    2/1\nfield-gone b a  1/2\nrequired-missing a a  2/2\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.form.ID = "f"
 			tt.form.NameFields()
 			got := ""
-			for _, f := range reportOf(t, tt.form, tt.stored...) {
-				got += fmt.Sprintf("%s %s %s %s %d/%d\n", f.Code, f.FieldID, f.At, f.Reason, f.Count, f.Of)
+			for _, f := range reportOf(t, tt.form, then, tt.stored...) {
+				values := ""
+				if f.Values != nil {
+					values = fmt.Sprint(f.Values, " ")
+				}
+				got += fmt.Sprintf("%s %s %s %s %s%d/%d\n", f.Code, f.FieldID, f.At, f.Reason, values, f.Count, f.Of)
 				message, hint := f.Message()
 				if message == "" || f.FormID != "f" || strings.Contains(message+hint, "secret") || strings.Contains(message+hint, "77") {
 					t.Errorf("%+v: %s; %s", f, message, hint)
@@ -121,7 +138,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestReportOfDamagedEntries(t *testing.T) {
-	err := NewReport(&Form{}, time.UTC).Add(Submission{ID: 7, Entries: Entries("{")})
+	err := NewReport(&Form{}, time.UTC, nil).Add(Submission{ID: 7, Entries: Entries("{")})
 	if err == nil || !strings.Contains(err.Error(), "submission 7") {
 		t.Errorf("got %v", err)
 	}
@@ -133,6 +150,7 @@ func TestFindingMessages(t *testing.T) {
 		"the form has no field `a`, to which 1 of 2 submissions have an answer; if another field has taken its place, write `was: a` there": {Code: CodeFieldGone, FieldID: "a", Count: 1, Of: 2},
 		"1,999 submissions are stored under `retro`, which the page no longer has; keep `form: retro`, and change `title`":                  {Code: CodeFormGone, FormID: "retro", Count: 1999},
 		"1 submission is stored under `retro`, which the page no longer has; keep `form: retro`, and change `title`":                        {Code: CodeFormGone, FormID: "retro", Count: 1},
+		"in 2 of 3 submissions the answer to `a`, such as `x` or `y`, would be refused now: it must be z; ":                                 {Code: CodeValueRefused, FieldID: "a", Reason: "must be z", Values: []string{"x", "y"}, Count: 2, Of: 3},
 		"the form has 12,345 submissions, and its limit is 10,000; ":                                                                        {Code: CodeOverLimit, Count: 12345, Of: 10000},
 	} {
 		if message, hint := f.Message(); message+"; "+hint != want {
@@ -248,7 +266,7 @@ func TestReportIsExact(t *testing.T) {
 		f := form()
 		change.change(f)
 		f.NameFields()
-		found := reportOf(t, f, stored...)
+		found := reportOf(t, f, nil, stored...)
 		if cond := f.Field("mail"); cond != nil && cond.Condition != nil {
 			want := map[string]int{}
 			for _, a := range sentAnswers {
@@ -289,7 +307,7 @@ func TestReportIsExact(t *testing.T) {
 			twice++
 		}
 	}
-	if found := reportOf(t, f, stored...); len(found) != 1 || found[0].Count != twice || found[0].Of != len(users) {
+	if found := reportOf(t, f, nil, stored...); len(found) != 1 || found[0].Count != twice || found[0].Of != len(users) {
 		t.Errorf("got %+v, want %d of %d", found, twice, len(users))
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/formulary/formulary/internal/forms"
 )
 
 // formText is the format of the text of one form, without a page around it.
@@ -14,18 +12,18 @@ const formText Format = 0
 
 // ParseForm reads the text of one form: its YAML alone. The same code reads the
 // text of a block on a page, so that diagnostics are the same, but their lines and
-// columns count within text. The form is nil if the text is broken. Its macro ids
+// columns count within text. The block has no Form if the text is broken. The form's macro ids
 // are those that it would have on the page. Its title is never empty.
-func ParseForm(pageID int64, text []byte, mail *Mail) (*forms.Form, []Diagnostic) {
+func ParseForm(pageID int64, text []byte, mail *Mail) (Block, []Diagnostic) {
 	page := Parse(formText, pageID, text, mail)
 	if len(page.Blocks) == 0 {
-		return nil, page.Diagnostics
+		return Block{}, page.Diagnostics
 	}
-	form := page.Blocks[0].Form
-	if form != nil {
+	block := page.Blocks[0]
+	if form := block.Form; form != nil {
 		form.Title = cmp.Or(form.Title, form.ID)
 	}
-	return form, page.Diagnostics
+	return block, page.Diagnostics
 }
 
 // findAll returns the whole text as a block.

@@ -87,7 +87,8 @@ func checkPage(t *testing.T, p Page) {
 // checkBlockText: the text of a block makes the same form, but for the ids of the host.
 func checkBlockText(t *testing.T, b Block) {
 	t.Helper()
-	again, diagnostics := ParseForm(b.Form.PageID, []byte(b.Text), nil)
+	againBlock, diagnostics := ParseForm(b.Form.PageID, []byte(b.Text), nil)
+	again := againBlock.Form
 	if again == nil {
 		t.Fatalf("%v in the text of form %q:\n%s", diagnostics, b.FormID, b.Text)
 	}

@@ -106,13 +106,19 @@ type Block struct {
 	Form   *forms.Form // nil when the block is broken: keep the last good one
 	Text   string      // YAML, as it is written on the page, or what macros mean
 
-	// Where its id is, and its fields by rank; see Position.
-	At       int
-	FieldsAt []int
+	At       int   // offset of its id
+	FieldsAt []int // offsets of its fields, by rank
 }
 
-// Position turns an offset into line and column, as a Diagnostic has them.
-func Position(src []byte, at int) (line, column int) { return newReader(src).position(at) }
+// Position returns line and column of a field in the source of the page, or of the id of the form if
+// it has no such field. The block has a Form.
+func (b Block) Position(src []byte, fieldID string) (line, column int) {
+	at := b.At
+	if rank := b.Form.Index().Rank(fieldID); rank >= 0 {
+		at = b.FieldsAt[rank]
+	}
+	return newReader(src).position(at)
+}
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
 // mail says which addresses of notify get mail; with nil there is no warning of the

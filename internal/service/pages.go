@@ -93,25 +93,6 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 	return view, nil
 }
 
-// Block returns the text of a form as it is written on its page, which may be broken.
-func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, formID string) (string, error) {
-	page, err := s.page(ctx, who, pageID)
-	if err != nil {
-		return "", err
-	}
-	if !page.Rights.Edit {
-		return "", Errorf(Forbidden, "Only editors of this page may see how its forms are written.")
-	}
-	for _, id := range []string{formID, ""} { // what is broken may be the id
-		for _, b := range page.Blocks {
-			if b.FormID == id && b.Text != "" {
-				return b.Text, nil
-			}
-		}
-	}
-	return "", Errorf(NotFound, "There is no such form on page %d.", pageID)
-}
-
 func userOf(who auth.Identity) pages.User {
 	return pages.User{Name: who.Name, Groups: who.Groups, Wiki: who.Wiki()}
 }

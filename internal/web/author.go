@@ -19,6 +19,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/service"
 )
 
 // textControl is the name of the control with the text of a form.
@@ -72,6 +73,10 @@ type authorPage struct {
 	PageID      int64
 	FormID      string // of the form on the page; "" for a new form
 	Blocks      []formBlock
+
+	block    *service.Block // the form on the page; nil for a new form
+	Compared bool           // with Looked submissions of the form
+	Looked   int
 }
 
 // formBlock is the form as part of a page in one format.
@@ -91,11 +96,14 @@ func (c *call) authorPath(pageID int64, formID string) string {
 func (c *call) author() error {
 	c.Log.SetUser(c.Who.Name)
 	if c.URL.Query().Has("page") {
-		page, text, err := c.openBlock()
+		if err := c.HoldAuthor(); err != nil {
+			return err
+		}
+		page, err := c.openBlock()
 		if err != nil {
 			return err
 		}
-		return c.showText(text, page)
+		return c.showText(page.block.Text, page)
 	}
 	name := examples[0].Name
 	if c.URL.Query().Has("template") {
@@ -107,21 +115,24 @@ func (c *call) author() error {
 	return c.showText(exampleText(name), authorPage{Chosen: name})
 }
 
-// openBlock opens the form that the address names, and its text on the page.
-func (c *call) openBlock() (page authorPage, text string, err error) {
+// openBlock opens the form that the address names, if it names one.
+func (c *call) openBlock() (page authorPage, err error) {
 	query := c.URL.Query()
 	if !query.Has("page") {
-		return page, "", nil
+		return page, nil
 	}
 	page.PageID, err = strconv.ParseInt(query.Get("page"), 10, 64)
 	if err != nil {
-		return page, "", &request.StatusError{Status: http.StatusNotFound, Detail: "There is no such page."}
+		return page, &request.StatusError{Status: http.StatusNotFound, Detail: "There is no such page."}
 	}
 	page.FormID = query.Get("form")
-	text, err = c.Site.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
-	hash := sha256.Sum256([]byte(text))
+	page.block, err = c.Site.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
+	if err != nil {
+		return page, err
+	}
+	hash := sha256.Sum256([]byte(page.block.Text))
 	page.Tag = hex.EncodeToString(hash[:8])
-	return page, text, err
+	return page, nil
 }
 
 func exampleText(name string) string {
@@ -139,7 +150,7 @@ func (c *call) showWritten() error {
 	if err != nil {
 		return err
 	}
-	page, _, err := c.openBlock() // who may not edit the page learns nothing of it
+	page, err := c.openBlock() // who may not edit the page learns nothing of it
 	if err != nil {
 		return err
 	}
@@ -155,7 +166,7 @@ var errFormTooLong = &request.StatusError{
 // resumeAuthor shows the text that was there before its author had to sign in
 // again.
 func (c *call) resumeAuthor(typed url.Values) error {
-	page, _, err := c.openBlock()
+	page, err := c.openBlock()
 	if err != nil {
 		return err
 	}
@@ -186,13 +197,31 @@ func (c *call) readText(page *authorPage) error {
 		return err
 	}
 	defer c.endTurn()
-	form, diagnostics := markup.ParseForm(page.PageID, []byte(page.Text), c.Site.Mail)
+	block, diagnostics := markup.ParseForm(page.PageID, []byte(page.Text), c.Site.Mail)
 	page.Diagnostics = diagnostics
-	if form == nil {
+	if block.Form == nil {
 		return nil
 	}
 	page.Blocks = formBlocks(page.Text)
-	return c.preview(page, form)
+	if page.block != nil {
+		if err := c.compare(page, block); err != nil {
+			return err
+		}
+	}
+	return c.preview(page, block.Form)
+}
+
+// compare adds what the form would do to submissions that are stored.
+func (c *call) compare(page *authorPage, block markup.Block) error {
+	found, looked, err := page.block.Report(c.Context(), block.Form)
+	for _, f := range found {
+		d := markup.Diagnostic{Severity: markup.Warning}
+		d.Line, d.Column = block.Position([]byte(page.Text), f.At)
+		d.Message, d.Hint = f.Message()
+		page.Diagnostics = append(page.Diagnostics, d)
+	}
+	page.Compared, page.Looked = true, looked
+	return err
 }
 
 // preview adds the form and its JSON to the page.

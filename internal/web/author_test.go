@@ -58,7 +58,8 @@ func TestExamples(t *testing.T) {
 	for _, e := range examples {
 		text := exampleText(e.Name)
 		all += "\n" + text
-		form, problems := markup.ParseForm(1, []byte(text), nil)
+		formBlock, problems := markup.ParseForm(1, []byte(text), nil)
+		form := formBlock.Form
 		if form == nil || len(problems) > 0 {
 			t.Errorf("%s: %v", e.Name, problems)
 			continue
@@ -229,7 +230,8 @@ func TestAuthorJSON(t *testing.T) {
 			shown = rawText(n)
 		}
 	}
-	form, _ := markup.ParseForm(1, []byte(text), nil)
+	formBlock, _ := markup.ParseForm(1, []byte(text), nil)
+	form := formBlock.Form
 	var got, want bytes.Buffer
 	if err := json.Compact(&got, []byte(shown)); err != nil {
 		t.Fatal(err)
@@ -253,7 +255,8 @@ func TestAuthorBlocks(t *testing.T) {
 	for _, text := range []string{
 		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n", exampleText("registration"),
 	} {
-		want, _ := markup.ParseForm(1, []byte(text), nil)
+		wantBlock, _ := markup.ParseForm(1, []byte(text), nil)
+		want := wantBlock.Form
 		a := b.write(text)
 		for id, format := range blockFormats {
 			page := markup.Parse(format, 1, []byte(a.textarea(id)), nil)

@@ -57,3 +57,30 @@ func TestAuthorOfAForm(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestAuthorIsToldOfAnswers: the author's page says what a change would do to the answers of a form.
+func TestAuthorIsToldOfAnswers(t *testing.T) {
+	const (
+		path = "/author?form=feedback&page=1"
+		text = "form: feedback\nfields:\n  - {id: name, type: textfield}\n  - {id: rating, type: radio, options: [1, 2, 3]}\n"
+	)
+	e := newEnv(t, page1("edit: [carol]\n", text))
+	carol := e.signedIn(t, "carol")
+	carol.get(path).want(200, "No problems", "The form has no submissions.")
+	for _, rating := range []string{"3", "2"} {
+		p := carol.get("/page/1/form/feedback")
+		carol.send(p.action(), with(p.values(), "name", "secret-name", "rating", rating)).want(200)
+	}
+	p := carol.get(path)
+	p.want(200, "No problems", "Compared with the 2 newest submissions of the form.")
+	for typed, want := range map[string]string{
+		strings.Replace(text, ", 3", "", 1):            "Line 4, column 5 in 1 of 2 submissions the answer to `rating`, such as `3`, would be refused now: it must be one of 1, 2",
+		strings.Replace(text, "id: name", "id: n", 1):  "Line 3, column 5 the form has no field `name`, to which 2 of 2 submissions have an answer (if this is `name`, write `was: name`)",
+		strings.Replace(text, "feedback", "survey", 1): "Line 1, column 7 2 submissions are stored under `feedback`, which the page no longer has (keep `form: feedback`, and change `title`)",
+	} {
+		shown := carol.send(path, with(p.values(), "text", typed))
+		shown.want(200, "1 problem", want)
+		shown.wantNoHTML("secret-name")
+	}
+	carol.send("/author", with(carol.get("/author").values(), "text", strings.Replace(text, "id: name", "id: n", 1))).want(200, "No problems")
+}

@@ -120,6 +120,9 @@ func (c *copier) run(ctx context.Context, from store.Engine) error {
 		if r.Files, err = c.stageFiles(ctx, r); err != nil {
 			return fmt.Errorf("submission %d: %w", r.ID, err)
 		}
+		if n := len(c.batch); n == 0 || c.batch[n-1].Definition != r.Definition { // else it is one text in memory
+			c.bytes += len(r.Definition.Text)
+		}
 		c.batch = append(c.batch, r)
 		c.bytes += len(r.Entries)
 		for _, step := range r.History {

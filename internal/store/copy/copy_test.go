@@ -43,7 +43,7 @@ func pairs(t *testing.T, test func(t *testing.T, from, to store.Engine)) {
 const stored = 1200
 
 // fill stores what a copy could get wrong: forms that a collation sorts
-// differently, ids with gaps, texts of all kinds, files, keys, and last ids that
+// differently, ids with gaps, texts of all kinds, definitions, files, keys, and last ids that
 // are deleted.
 func fill(t *testing.T, s store.Engine) {
 	t.Helper()
@@ -54,6 +54,9 @@ func fill(t *testing.T, s store.Engine) {
 			ID: int64(3*i + 1), PageID: int64(1 + i%3), FormID: names[i%len(names)], Created: time.UnixMilli(int64(i) * 1_000_003).UTC(),
 			Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: int64(3*i+1)*8192 + 1, FieldID: "text", Value: fmt.Sprintf("%d \" \\ \n 😀 </x>", i)}}),
 		}}
+		if i%10 > 0 {
+			r.Definition = forms.NewDefinition(fmt.Sprintf(`{"formId":%q,"pageId":%d,"title":"%d é"}`, r.FormID, r.PageID, i%3))
+		}
 		if i%4 == 0 {
 			r.SubmitterKey = fmt.Sprint("hash:", i)
 		} else {
@@ -309,5 +312,23 @@ func TestDifferentCopyIsNoticed(t *testing.T) {
 				t.Error("it counts as complete")
 			}
 		})
+	}
+}
+
+// A batch has no more definitions than memory has room for, whatever the order in which a form has changed.
+func TestDefinitionsInABatch(t *testing.T) {
+	from, to := enginetest.SQLite.Open(t), enginetest.SQLite.Open(t)
+	for i := range 20 {
+		create(t, from, store.New{Definition: forms.NewDefinition(strings.Repeat(fmt.Sprint(i%2), 1<<20))})
+	}
+	largest := 0
+	measured := spoilt{Engine: to, load: func(records []store.Record) ([]store.Record, error) {
+		largest = max(largest, len(records))
+		return records, nil
+	}}
+	count, err := copystore.Copy(t.Context(), from, measured, noProgress)
+	must(t, err)
+	if count != 20 || largest != 4 { // of one MiB each
+		t.Errorf("%d submissions, up to %d at once", count, largest)
 	}
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -34,6 +36,9 @@ func DefinitionReader(ctx context.Context, db Querier) func(*store.Record) error
 		case last.Hash:
 		default:
 			last, err = readDefinition(ctx, db, SQLDefinition, r.PageID, r.FormID, r.Definition.Hash)
+			if errors.Is(err, store.ErrNotFound) || err == nil && last.Hash != r.Definition.Hash {
+				err = fmt.Errorf("the database is damaged: submission %d has lost the definition of its form", r.ID)
+			}
 		}
 		r.Definition = last
 		return err

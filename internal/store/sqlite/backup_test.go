@@ -13,6 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
@@ -32,13 +33,18 @@ func mustBackUp(t *testing.T, dir string) (file string) {
 	return file
 }
 
+// askedForm is that of all submissions in backedUp.
+var askedForm = forms.NewDefinition(`{"formId":"form"}`)
+
 // backedUp is a backup of a store that is open and holds a few submissions.
 func backedUp(t *testing.T) (file string, held map[int64]string) {
 	t.Helper()
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	for i := range 200 {
-		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint(i, " "), 50)))
+		n := sample(strings.Repeat(fmt.Sprint(i, " "), 50))
+		n.Definition = askedForm
+		mustCreate(t, s, n)
 	}
 	return mustBackUp(t, dir), storetest.Values(t, s)
 }
@@ -59,6 +65,10 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	s := openStore(t, dir)
 	storetest.Same(t, "restored", storetest.Values(t, s), held)
+	asked, err := s.Definition(ctx, store.Key{PageID: 1, FormID: "form", ID: 7})
+	if err != nil || asked != askedForm {
+		t.Errorf("the form of a submission is %v, %v", asked, err)
+	}
 	if sub := mustCreate(t, s, sample("next")); held[sub.ID] != "" {
 		t.Errorf("id %d is given again", sub.ID)
 	}

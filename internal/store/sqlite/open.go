@@ -51,7 +51,7 @@ type Options struct {
 	// needs a migration.
 	MustExist bool
 	// ReadOnly opens a store that must exist in order to read it, also one that a server has
-	// open, or in a directory that can't be written. Methods that write must not be called.
+	// open, or in a directory that can't be written. Methods that write fail.
 	ReadOnly bool
 	Log      *slog.Logger // nil discards
 }
@@ -71,7 +71,7 @@ func open(ctx context.Context, dir, vfs string, options Options) (*Store, error)
 		}
 	}
 	if options.ReadOnly {
-		return openReader(ctx, filepath.Join(dir, FileName), vfs)
+		return openReader(ctx, filepath.Join(dir, FileName), vfs, options.Log)
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
@@ -120,13 +120,7 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 		return nil, errors.Join(err, conn.Close())
 	}
 	pool.files = w.files
-	s := &Store{writer: w, pool: pool, forms: forms}
-	db := database{pool.with, w.do}
-	s.Common = engine.Common{
-		Database: db, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms,
-		SQLDefinition: sqlDefinition,
-	}
-	s.Files = engine.NewFiles(fileEngine{s, db}, options.Log)
+	s := newStore(w, pool, options.Log)
 	// Leases are those of a server that was killed, and the uploads of staged files have
 	// ended. Without room to write, leases run out, and files are removed in an hour.
 	_ = conn.Exec(`UPDATE event_queues SET leased = 0, due = 0 WHERE leased = 1`)
@@ -134,6 +128,17 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 		s.SweepSoon()
 	}
 	return s, nil
+}
+
+func newStore(w *writer, pool *readPool, log *slog.Logger) *Store {
+	s := &Store{writer: w, pool: pool, forms: w.forms}
+	db := database{pool.with, w.do}
+	s.Common = engine.Common{
+		Database: db, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms,
+		SQLDefinition: sqlDefinition,
+	}
+	s.Files = engine.NewFiles(fileEngine{s, db}, log)
+	return s
 }
 
 // fixWALFiles does for the files beside the database what SQLite's own Unix

@@ -4,23 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
-
-	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // openReader opens a store for reading only. It has one connection, and thereby one snapshot
 // for as long as only lists are read.
-func openReader(ctx context.Context, path, vfs string) (*Store, error) {
+func openReader(ctx context.Context, path, vfs string, log *slog.Logger) (*Store, error) {
 	uri := fileURI(path, vfs) + "&mode=ro"
 	_, err := os.Lstat(path + "-shm")
 	closed := errors.Is(err, os.ErrNotExist) && size(path+"-wal") == 0
 	if closed { // SQLite would create files beside it, which a server of another user could not open
 		uri += "&immutable=1"
 	}
-	s := &Store{pool: newReadPool(uri, 1), forms: &formNumbers{}}
-	s.Common = engine.Common{Database: database{read: s.pool.with}, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms}
+	s := newStore(&writer{forms: &formNumbers{}, files: identity{{name: path}}}, newReadPool(uri, 1), log)
 	s.close = sync.OnceValue(func() error {
 		err := s.pool.close()
 		if closed && size(path+"-wal") > 0 {
@@ -33,7 +31,7 @@ func openReader(ctx context.Context, path, vfs string) (*Store, error) {
 		err = s.pool.with(ctx, requireStore)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, classify(err)), s.Close())
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
 	return s, nil
 }

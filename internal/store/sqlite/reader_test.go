@@ -1,10 +1,14 @@
 package sqlite
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
 )
 
@@ -67,4 +71,31 @@ func TestReaderRefuses(t *testing.T) {
 	after, err := os.ReadFile(file)
 	must(t, err)
 	storetest.Same(t, "the file", string(after) == string(before), true)
+}
+
+func TestReaderDoesNotWrite(t *testing.T) {
+	dir := t.TempDir()
+	server := openStore(t, dir)
+	n := sample("a")
+	n.Definition = forms.NewDefinition("{}")
+	made := mustCreate(t, server, n)
+	reader := openForReading(t, dir)
+	key := store.Key{PageID: made.PageID, FormID: made.FormID, ID: made.ID}
+	for what, write := range map[string]func() error{
+		"create":  func() error { _, err := reader.Create(ctx, n); return err },
+		"delete":  func() error { return reader.Delete(ctx, key, nil) },
+		"setting": func() error { _, err := reader.Claim(ctx, "name", "value"); return err },
+		"file":    func() error { _, err := reader.StageFile(ctx, strings.NewReader("x")); return err },
+		"load":    func() error { return reader.Load(ctx, nil) },
+		"clear":   func() error { return reader.Clear(ctx) },
+		"ping":    func() error { return reader.Ping(ctx) },
+	} {
+		if err := write(); !errors.Is(err, errReadOnly) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	found, err := reader.Definition(ctx, key)
+	must(t, err)
+	storetest.Same(t, "definition", found, n.Definition)
+	must(t, reader.Close())
 }

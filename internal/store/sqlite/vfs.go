@@ -30,6 +30,9 @@ func osVFS() checkedVFS { return checkedVFS{vfs.Find("os").(vfs.VFSFilename)} }
 
 // OpenFilename implements vfs.VFSFilename.
 func (v checkedVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	if flags&vfs.OPEN_WAL != 0 && name.URIParameter("mode") == "ro" { // SQLite would open it for writing, too
+		flags = flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+	}
 	opened, flags, err := v.VFSFilename.OpenFilename(name, flags)
 	if err != nil {
 		return nil, flags, diskFull(err)

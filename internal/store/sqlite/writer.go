@@ -50,6 +50,9 @@ const reserveIDs = 1 << 10
 // errRolledBack: SQLite has rolled the transaction back without an error of its own.
 var errRolledBack = fmt.Errorf("%w: the transaction was given up", store.ErrUnavailable)
 
+// errReadOnly: the writer is that of a store that was opened for reading. It has no connection.
+var errReadOnly = errors.New("the store is open for reading only")
+
 // write is one operation. It is called within a transaction, and the caller
 // is answered after the commit. Its error is classified by the writer.
 type write func(*tx) error
@@ -79,6 +82,9 @@ func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.L
 func (w *writer) do(ctx context.Context, fn write) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if w.queue == nil {
+		return errReadOnly
 	}
 	if w.lastSingle.Load() && w.queue.Waiting() == 0 && w.commitMu.TryLock() {
 		if !w.closed {

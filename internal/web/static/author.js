@@ -4,7 +4,8 @@
 import { announce } from "./dom.js";
 import { attach } from "./form.js";
 
-const pause = 300; // milliseconds without typing before the form is shown again
+// Milliseconds without typing before the form is shown again. A form of a page is compared with its submissions, too.
+const pause = document.querySelector("[name=_tag]") ? 1000 : 300;
 const parts = ["problems", "preview", "copy", "json"]; // ids
 
 const byId = (id) => document.getElementById(id);
