@@ -20,13 +20,15 @@ const lifetime = 30 * 24 * 3600 * 1000; // milliseconds
 
 const drafts = new WeakMap(); // by form
 const waiting = new Set(); // drafts with changes that are not stored yet
-const search = location.search.replace(/[?&]lang=[^&]*/g, ""); // the language fills in nothing
 const signedOutBefore = access((store) => store.getItem(signedOut));
 
 document.addEventListener("input", onChange);
 document.addEventListener("change", onChange);
 window.addEventListener("pagehide", storeAll);
 document.addEventListener("visibilitychange", storeAll);
+
+/** The query of the address, without the language, which fills in nothing. */
+const query = () => location.search.replace(/(?<=[?&])lang=[^&]*&?/g, "").replace(/[?&]$/, "");
 
 /** Restores the drafts of the forms that the page contains now. */
 export function attachDrafts() {
@@ -54,7 +56,7 @@ function attachDraft(form) {
     }
   } else if (!differs(draft)) {
     useKey(draft, kept.key);
-  } else if ((search && search !== kept.search) || kept.tag !== tag) {
+  } else if ((query() && query() !== kept.search) || kept.tag !== tag) {
     draft.restored = false; // the address, or somebody else, has filled in something, too
     const changed = kept.tag === tag ? "" : ` ${t("It was changed elsewhere since.")}`;
     const earlier = t("You typed something here earlier.");
@@ -204,7 +206,7 @@ function store(draft, sent = false) {
   }
   const chosen = chosenFiles(draft);
   const files = chosen.length > 0 ? chosen : draft.kept.files;
-  const origin = draft.restored || sent ? { key: draft.keyInput?.value, search, sent } : draft.kept;
+  const origin = draft.restored || sent ? { key: draft.keyInput?.value, search: query(), sent } : draft.kept;
   const text = JSON.stringify({ ...origin, time: Date.now(), tag: draft.tag, files, values });
   access((store) => {
     if (store.getItem(signedOut) !== signedOutBefore) {
