@@ -6,6 +6,7 @@ package lang
 import (
 	"bytes"
 	"embed"
+	"io"
 	"path"
 	"strings"
 	"sync"
@@ -38,7 +39,6 @@ type format struct {
 	RightToLeft bool       `yaml:"rightToLeft"`
 	Decimal     string     // between the digits of 0.5
 	Group       string     // between groups of three digits
-	Comma       string     // between the parts of a list
 	DayLayout   string     `yaml:"day"` // for time.Format, as are others
 	MonthLayout string     `yaml:"month"`
 	TimeLayout  string     `yaml:"time"`
@@ -48,9 +48,8 @@ type format struct {
 // translation is the text of a message by plural form. All but plural.Other may be "".
 type translation [plural.Many + 1]string
 
-var categories = map[string]plural.Form{
-	"other": plural.Other, "zero": plural.Zero, "one": plural.One, "two": plural.Two, "few": plural.Few, "many": plural.Many,
-}
+// categories are the plural forms as files call them, by plural.Form.
+var categories = []string{"other", "zero", "one", "two", "few", "many"}
 
 // UnmarshalYAML reads a text, or a mapping of plural forms to texts.
 func (t *translation) UnmarshalYAML(node *yaml.Node) error {
@@ -60,8 +59,8 @@ func (t *translation) UnmarshalYAML(node *yaml.Node) error {
 	}
 	var texts map[string]string
 	err := node.Decode(&texts)
-	for category, text := range texts {
-		t[categories[category]] = text
+	for form, category := range categories {
+		t[form] = texts[category]
 	}
 	return err
 }
@@ -85,18 +84,34 @@ func load() []*Language {
 }
 
 func read(tag string) *Language {
-	text, err := files.ReadFile("messages/" + tag + ".yaml")
-	must(err)
-	head, rest, _ := bytes.Cut(text, []byte("\n---\n"))
 	l := &Language{Tag: tag, tag: language.MustParse(tag)}
+	head, _ := documents(tag)
 	must(yaml.Unmarshal(head, &l.format))
 	l.messages = sync.OnceValue(func() (messages map[string]translation) {
 		if tag != English { // whose messages are their keys
+			_, rest := documents(tag)
 			must(yaml.Unmarshal(rest, &messages))
 		}
 		return messages
 	})
 	return l
+}
+
+// documents are the two parts of a file.
+func documents(tag string) (head, messages []byte) {
+	text, err := files.ReadFile("messages/" + tag + ".yaml")
+	must(err)
+	head, messages, _ = bytes.Cut(text, []byte("\n---\n"))
+	return head, messages
+}
+
+// WriteFiles writes all files of messages, for a fingerprint.
+func WriteFiles(w io.Writer) {
+	for _, l := range All {
+		head, messages := documents(l.Tag)
+		_, err := w.Write(append(head, messages...))
+		must(err)
+	}
 }
 
 // must: files of messages are part of the program.

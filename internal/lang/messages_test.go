@@ -332,7 +332,7 @@ func checkTranslation(t *testing.T, m used, form plural.Form, text string) {
 func TestFilesOfMessages(t *testing.T) {
 	for _, l := range All {
 		for name, text := range map[string]string{
-			"name": l.Name, "decimal": l.Decimal, "group": l.Group, "comma": l.Comma,
+			"name": l.Name, "decimal": l.Decimal, "group": l.Group,
 			"day": l.DayLayout, "month": l.MonthLayout, "time": l.TimeLayout,
 		} {
 			if text == "" {

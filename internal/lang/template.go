@@ -22,7 +22,6 @@ func (l *Language) Funcs() map[string]any {
 	return map[string]any{
 		"t": misplaced, "tn": misplaced, "include": misplaced,
 		"count":      l.Count,
-		"comma":      func() string { return l.Comma },
 		"pluralForm": func(n any) int { return int(l.plural(n)) },
 	}
 }

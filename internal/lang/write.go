@@ -21,7 +21,7 @@ func (l *Language) write(arg any) string {
 		for i, part := range arg {
 			parts[i] = l.isolate(part)
 		}
-		return strings.Join(parts, l.Comma)
+		return strings.Join(parts, l.Text(", "))
 	case *forms.Message:
 		return l.Say(arg)
 	case forms.Day:

@@ -44,15 +44,18 @@ const authorPageID = 1
 var exampleFiles embed.FS
 
 // example is a form to start from.
-type example struct{ Name, Title string }
+type example struct {
+	Name  string
+	Title *forms.Message
+}
 
 // examples are files of examples/. The first one is shown at the start.
 var examples = []example{
-	{"feedback", "Feedback"},
-	{"leave-request", "Leave request"},
-	{"registration", "Registration"},
-	{"survey", "Survey with conditions"},
-	{"incident", "Incident report"},
+	{"feedback", forms.Say("example|Feedback")},
+	{"leave-request", forms.Say("example|Leave request")},
+	{"registration", forms.Say("example|Registration")},
+	{"survey", forms.Say("example|Survey with conditions")},
+	{"incident", forms.Say("example|Incident report")},
 }
 
 // authorPage is the text of a form with the form that it makes.
@@ -170,7 +173,7 @@ func (c *call) resumeAuthor(typed url.Values) error {
 	if err != nil {
 		return err
 	}
-	page.Typed, page.Notice = true, "You are signed in again, and the text is as you left it."
+	page.Typed, page.Notice = true, c.Lang.Text("You are signed in again, and the text is as you left it.")
 	return c.showText(typed.Get(textControl), page)
 }
 
@@ -181,9 +184,10 @@ func (c *call) showText(text string, page authorPage) error {
 	if err := c.readText(&page); err != nil {
 		return err
 	}
-	page.Layout, page.Action = c.layout("Write a form"), c.path("/author")
+	page.Layout, page.Action = c.layout(c.Lang.Text("Write a form")), c.path("/author")
 	if page.Tag != "" {
-		page.Layout, page.Action = c.layout("Edit the form "+page.FormID), c.authorPath(page.PageID, page.FormID)
+		page.Layout = c.layout(c.Lang.Text("Edit the form {0}", page.FormID))
+		page.Action = c.authorPath(page.PageID, page.FormID)
 	}
 	page.Script, page.Wide = "author.js", true
 	page.For, page.Examples = c.hashUser(), examples

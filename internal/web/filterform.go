@@ -196,7 +196,7 @@ func (k filterKind) describe(l *lang.Language, operator, value string) (words, s
 		if !strings.Contains(value, forms.Separator) {
 			words = l.Say(isMessage)
 		}
-		shown = strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, l.Comma)
+		shown = strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, l.Text(", "))
 		if strings.HasSuffix(value, forms.Separator) { // as in links of the home page
 			shown += l.Text("no answer")
 		}

@@ -28,5 +28,24 @@ func (s *Site) readerLanguage(w http.ResponseWriter, r *http.Request) *lang.Lang
 			return chosen
 		}
 	}
+	return s.browserLanguage(r)
+}
+
+// browserLanguage is the language that the settings of a browser ask for.
+func (s *Site) browserLanguage(r *http.Request) *lang.Language {
 	return cmp.Or(lang.Match(r.Header.Get("Accept-Language")), lang.Find(s.Language))
+}
+
+// langQuery begins the query of the same page in a language. A long query is left out: a page
+// would repeat it many times.
+func (c *call) langQuery() string {
+	prefix := "?" + langName + "="
+	if c.URL.RawQuery == "" || len(c.URL.RawQuery) > maxRowQuery {
+		return prefix
+	}
+	query := c.URL.Query()
+	if query.Del(langName); len(query) == 0 {
+		return prefix
+	}
+	return "?" + query.Encode() + "&" + langName + "="
 }

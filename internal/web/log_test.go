@@ -66,7 +66,7 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 			b.get(form).wantHTML(`name="vote"`)
 		}
 		for name := range e.site.static.content {
-			path, err := e.site.static.path(name)
+			path, err := e.site.static.path(name, english)
 			if err != nil {
 				t.Fatal(err)
 			}

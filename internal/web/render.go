@@ -28,13 +28,14 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 	funcs := template.FuncMap{
 		"path":         alone.path, // of a page that is never within a frame
 		"formPath":     alone.formPath,
-		"static":       func(name string) (string, error) { p, err := static.path(name); return base + p, err },
+		"static":       func(name string) (string, error) { p, err := static.path(name, l); return base + p, err },
 		"isoDay":       func(t time.Time) string { return t.Format(time.DateOnly) },
 		"say":          l.Say,
 		"day":          l.Day,
 		"dayText":      l.DayText,
 		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"languages":    func() []*lang.Language { return lang.All },
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())
@@ -60,6 +61,8 @@ type Layout struct {
 	Missing bool   // there is no such form to show in a frame
 	Logout  string // path to post to; "" where Formulary has no sign-out of its own
 	NewTab  string // path of the same page by itself; "" unless framed
+	// LangQuery is followed by the tag of a language: the query of the same page in that language.
+	LangQuery string
 }
 
 // about is a form, and where its pages lead.
@@ -88,7 +91,7 @@ func (c *call) about(access *service.Access) *about {
 
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
-	l := Layout{Title: title, Call: c}
+	l := Layout{Title: title, Call: c, LangQuery: c.langQuery()}
 	if c.Site.Sessions != nil && !c.Who.ByWikiCookies {
 		l.Logout = c.path("/logout")
 	}

@@ -1,15 +1,20 @@
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"path"
 	"slices"
+	"strings"
+	"sync"
 
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -24,8 +29,8 @@ var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", 
 
 // scripts are the modules that pages load, and those that modules import.
 var scripts = []string{
-	"author.js", "conditions.js", "dom.js", "drafts.js", "form.js", "frame.js", "print.js", "results.js", "session.js",
-	"storage.js", "times.js", "upload.js",
+	"author.js", "conditions.js", "dom.js", "drafts.js", "form.js", "frame.js", "messages.js", "print.js", "results.js", "session.js",
+	"storage.js", "text.js", "times.js", "upload.js",
 }
 
 // staticFiles serves the stylesheets and scripts below a path with a fingerprint of
@@ -34,6 +39,8 @@ var scripts = []string{
 type staticFiles struct {
 	fingerprint string
 	content     map[string]*request.Asset // by name
+	// For each language messages.js and embed.js, made when they are used first.
+	messages, embed map[*lang.Language]func() *request.Asset
 }
 
 func newStaticFiles(brandCSS []byte) *staticFiles {
@@ -41,14 +48,29 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 	for _, name := range stylesheets {
 		style = append(style, readStatic(name)...)
 	}
-	s := &staticFiles{content: map[string]*request.Asset{"style.css": request.NewAsset(style)}}
+	s := &staticFiles{
+		content:  map[string]*request.Asset{"style.css": request.NewAsset(style)},
+		messages: map[*lang.Language]func() *request.Asset{}, embed: map[*lang.Language]func() *request.Asset{},
+	}
+	var source []byte
 	for _, name := range append(scripts, "icon.svg") {
 		s.content[name] = request.NewAsset(readStatic(name))
+		source = append(source, s.content[name].Content...)
+	}
+	for _, l := range lang.All {
+		s.messages[l] = sync.OnceValue(func() *request.Asset {
+			return request.NewAsset(l.ScriptMessages(source))
+		})
+		s.embed[l] = sync.OnceValue(func() *request.Asset {
+			title, _ := json.Marshal(l.Text("Form “{0}”", "{0}")) // strings can be encoded
+			return request.NewAsset(bytes.Replace(readStatic("embed.js"), []byte(`"Form “{0}”"`), title, 1))
+		})
 	}
 	if brandCSS != nil {
 		s.content["brand.css"] = request.NewAsset(brandCSS)
 	}
 	hash := sha256.New()
+	lang.WriteFiles(hash)
 	for _, name := range slices.Sorted(maps.Keys(s.content)) {
 		content := s.content[name].Content
 		_, _ = fmt.Fprintf(hash, "%s %d\n%s", name, len(content), content) // a hash takes all
@@ -67,12 +89,16 @@ func readEmbedded(files embed.FS, name string) []byte {
 	return content
 }
 
-// path is that of a static file, after the base path.
-func (s *staticFiles) path(name string) (string, error) {
+// path is that of a static file for a page in a language, after the base path.
+func (s *staticFiles) path(name string, l *lang.Language) (string, error) {
 	if s.content[name] == nil {
 		return "", fmt.Errorf("no static file %s", name)
 	}
-	return staticPrefix + s.fingerprint + "/" + name, nil
+	fingerprint := s.fingerprint
+	if l.Tag != lang.English && path.Ext(name) == ".js" { // the modules that it imports are beside it
+		fingerprint += "-" + l.Tag
+	}
+	return staticPrefix + fingerprint + "/" + name, nil
 }
 
 var staticTypes = map[string]string{
@@ -83,7 +109,11 @@ var staticTypes = map[string]string{
 func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	content := s.static.content[name]
-	if content == nil || r.PathValue("fingerprint") != s.static.fingerprint {
+	fingerprint, tag, _ := strings.Cut(r.PathValue("fingerprint"), "-")
+	if l := lang.Find(tag); l != nil && name == "messages.js" {
+		content = s.static.messages[l]()
+	}
+	if content == nil || fingerprint != s.static.fingerprint {
 		s.noRoute(w, r, nil) //nolint:contextcheck // it has the request
 		return
 	}
@@ -92,14 +122,14 @@ func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	content.Send(w, r)
 }
 
-var embedScript = request.NewAsset(readStatic("embed.js"))
-
 // serveEmbedScript answers with the script that wikis include. Its address never
 // changes, so browsers ask again after an hour.
-func serveEmbedScript(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
+func (s *Site) serveEmbedScript(w http.ResponseWriter, r *http.Request) {
+	h, l := w.Header(), s.browserLanguage(r) // whoever caches it knows no cookie
+	h.Set("Content-Language", l.Tag)
+	h.Add("Vary", "Accept-Language")
 	h.Set("Content-Type", staticTypes[".js"])
 	h.Set("Cache-Control", "public, max-age=3600")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	embedScript.Send(w, r)
+	s.static.embed[l]().Send(w, r)
 }

@@ -145,7 +145,7 @@ func New(opts Options) *Site {
 			s.routes.Handle(method, embedPrefix+path, s.handle(route, s.frame(true)))
 		}
 	}
-	s.routes.Handle("GET", "/embed.js", http.HandlerFunc(serveEmbedScript))
+	s.routes.Handle("GET", "/embed.js", http.HandlerFunc(s.serveEmbedScript))
 	s.routes.Handle("GET", staticPrefix+"{fingerprint}/{name}", http.HandlerFunc(s.serveStatic))
 	return s
 }

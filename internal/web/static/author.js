@@ -3,6 +3,7 @@
 
 import { announce } from "./dom.js";
 import { attach } from "./form.js";
+import { t } from "./text.js";
 
 // Milliseconds without typing before the form is shown again. A form of a page is compared with its submissions, too.
 const pause = document.querySelector("[name=_tag]") ? 1000 : 300;
@@ -60,7 +61,7 @@ async function update() {
     const response = await fetch(text.form.getAttribute("action"), { method: "POST", body: new FormData(text.form), signal });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (page.getElementById("password")) {
-      fail("You are not signed in any more. Press “Show the form” to sign in: the text stays.");
+      fail(t("You are not signed in any more. Press “Show the form” to sign in: the text stays."));
     } else if (!page.getElementById("problems")) {
       fail(page.querySelector("main p").textContent);
     } else {
@@ -69,7 +70,7 @@ async function update() {
     }
   } catch {
     if (!signal.aborted) {
-      fail("The server did not answer.");
+      fail(t("The server did not answer."));
     }
   }
 }
@@ -156,6 +157,6 @@ async function copyBlock(copy, block) {
     block.select();
     document.execCommand("copy");
   }
-  copy.firstChild.data = "Copied";
-  announce("Copied");
+  copy.firstChild.data = t("Copied");
+  announce(t("Copied"));
 }

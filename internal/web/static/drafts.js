@@ -11,6 +11,7 @@
 
 import { announce, call, create, find } from "./dom.js";
 import { access, draftNames, draftPrefix, signedOut } from "./storage.js";
+import { t } from "./text.js";
 
 const pause = 400; // milliseconds without typing, after which a draft is stored
 const longest = 100_000; // characters of one draft
@@ -25,6 +26,9 @@ document.addEventListener("input", onChange);
 document.addEventListener("change", onChange);
 window.addEventListener("pagehide", storeAll);
 document.addEventListener("visibilitychange", storeAll);
+
+/** The query of the address, without the language, which fills in nothing. */
+const query = () => location.search.replace(/(?<=[?&])lang=[^&]*&?/g, "").replace(/[?&]$/, "");
 
 /** Restores the drafts of the forms that the page contains now. */
 export function attachDrafts() {
@@ -52,10 +56,11 @@ function attachDraft(form) {
     }
   } else if (!differs(draft)) {
     useKey(draft, kept.key);
-  } else if ((location.search && location.search !== kept.search) || kept.tag !== tag) {
+  } else if ((query() && query() !== kept.search) || kept.tag !== tag) {
     draft.restored = false; // the address, or somebody else, has filled in something, too
-    const changed = kept.tag === tag ? "" : " It was changed elsewhere since.";
-    tell(draft, `You typed something here earlier.${changed}${fate(draft)}`, ["Restore", restore], ["Discard", discard]);
+    const changed = kept.tag === tag ? "" : ` ${t("It was changed elsewhere since.")}`;
+    const earlier = t("You typed something here earlier.");
+    tell(draft, `${earlier}${changed}${fate(draft)}`, [t("Restore"), restore], [t("Discard"), discard]);
   } else {
     restore(draft);
   }
@@ -86,7 +91,8 @@ function fate({ form, kept }) {
   if (!call(form, "hasAttribute", "data-form")) {
     return ""; // it is never sent
   }
-  return kept.sent ? " You have sent it, but it was not confirmed. Send it again: it is stored once." : " It was not sent yet.";
+  const unconfirmed = t("You have sent it, but it was not confirmed. Send it again: it is stored once.");
+  return ` ${kept.sent ? unconfirmed : t("It was not sent yet.")}`;
 }
 
 /** Whether the draft has something that the form does not show. */
@@ -108,9 +114,9 @@ function restore(draft) {
     }
   }
   const chosen = chosenFiles(draft);
-  const missing = kept.files.filter((name) => !chosen.includes(name)).map((name) => `“${name}”`);
-  const files = missing.length > 0 ? ` Files are not kept: choose ${missing.join(", ")} again.` : "";
-  tell(draft, `What you typed here earlier is back.${fate(draft)}${files}`, ["Discard", discard]);
+  const missing = kept.files.filter((name) => !chosen.includes(name)).map((name) => t("“{0}”", name));
+  const files = missing.length > 0 ? ` ${t("Files are not kept: choose {0} again.", missing.join(t(", ")))}` : "";
+  tell(draft, `${t("What you typed here earlier is back.")}${fate(draft)}${files}`, [t("Discard"), discard]);
 }
 
 /** Brings back the form as the server has sent it. */
@@ -200,7 +206,7 @@ function store(draft, sent = false) {
   }
   const chosen = chosenFiles(draft);
   const files = chosen.length > 0 ? chosen : draft.kept.files;
-  const origin = draft.restored || sent ? { key: draft.keyInput?.value, search: location.search, sent } : draft.kept;
+  const origin = draft.restored || sent ? { key: draft.keyInput?.value, search: query(), sent } : draft.kept;
   const text = JSON.stringify({ ...origin, time: Date.now(), tag: draft.tag, files, values });
   access((store) => {
     if (store.getItem(signedOut) !== signedOutBefore) {

@@ -14,6 +14,7 @@
     return;
   }
   const server = new URL(".", script.src); // the forms are beside this script
+  const title = "Form “{0}”"; // of a frame; the server puts that of the reader's language in its place
   const pause = 100; // milliseconds between a change of the page and the search for blocks
   const checkEvery = 1000; // milliseconds, after which it is decided again whether a frame can be seen
   const leastOpacity = 0.8;
@@ -98,7 +99,7 @@
     const frame = document.createElement("iframe");
     frame.src = `${server.href}embed/page/${page}/form/${encodeURIComponent(form)}`;
     frame.name = `formulary ${scheme} ${location.origin} ${fontSize} ${fontFamily}`;
-    frame.title = `Form “${form}”`;
+    frame.title = title.replace("{0}", form);
     frame.loading = "lazy";
     frame.className = "formulary";
     Object.assign(frame.style, {

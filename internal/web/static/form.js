@@ -9,6 +9,7 @@
 import { tidy, visibility } from "./conditions.js";
 import { announce, call, find } from "./dom.js";
 import { attachDrafts, noteSending } from "./drafts.js";
+import { t, tn } from "./text.js";
 import { checkSizes, upload } from "./upload.js";
 
 const separator = ";";
@@ -72,7 +73,10 @@ function updater(form) {
     for (const section of sections) {
       section.hidden = find(section, "[data-field]").every((question) => question.hidden);
     }
-    return `${describe("added", added.map(label))} ${describe("removed", removed.map(label))}`.trim();
+    return [
+      added.length && tn("{0} question added: {1}.", "{0} questions added: {1}.", added.length, list(added.map(label))),
+      removed.length && tn("{0} question removed: {1}.", "{0} questions removed: {1}.", removed.length, list(removed.map(label))),
+    ].filter(Boolean).join(" ");
   };
 }
 
@@ -124,14 +128,11 @@ function storedNames(question) {
   return [...names];
 }
 
-/** For example "2 questions added: Reason, E-mail." */
-function describe(what, labels) {
-  if (labels.length === 0) {
-    return "";
-  }
-  const more = labels.length > labelsNamed ? ` and ${labels.length - labelsNamed} more` : "";
-  const noun = labels.length === 1 ? "question" : "questions";
-  return `${labels.length} ${noun} ${what}: ${labels.slice(0, labelsNamed).join(", ")}${more}.`;
+/** For example "Reason, E-mail, Phone and 2 more". */
+function list(labels) {
+  const named = labels.slice(0, labelsNamed).join(t(", "));
+  const more = labels.length - labelsNamed;
+  return more > 0 ? tn("{1} and {0} more", "{1} and {0} more", more, named) : named;
 }
 
 /** A link of the error summary leads to a control. Its question begins with the label or legend. */

@@ -1,6 +1,12 @@
 // Times are shown in the reader's zone. Without this script they are in UTC.
 
+const { lang } = document.documentElement;
+const format = new Intl.DateTimeFormat(`${lang}-u-ca-gregory-nu-latn`, { dateStyle: "medium", timeStyle: "short" });
+
 function digits(at) {
+  if (lang !== "en") {
+    return format.format(at);
+  }
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 16).replace("T", " ");
 }

@@ -2,9 +2,10 @@
 // been sent.
 
 import { announce, call, create, find } from "./dom.js";
+import { t, tn } from "./text.js";
 
 const fileInputs = 'input[type="file"]';
-const advice = "Check your connection and the size of the files, then try again.";
+const advice = t("Check your connection and the size of the files, then try again.");
 
 /**
  * Sends a form as if the submitter had been pressed. Calls release when the form
@@ -27,7 +28,7 @@ export function upload(form, submitter, { release, attach }) {
   };
   const fail = (problem) => {
     stop();
-    const text = `${problem} What you entered is still here.`;
+    const text = `${problem} ${t("What you entered is still here.")}`;
     call(form, "append", create("p", { role: "alert", class: "error", "data-upload-error": "" }, text));
   };
 
@@ -39,13 +40,13 @@ export function upload(form, submitter, { release, attach }) {
       showPage(request.response, form); // the form with what is wrong, or the sign-in
       attach();
     } else {
-      fail(page?.querySelector("p")?.textContent ?? `The server refused the form (status ${request.status}). ${advice}`);
+      fail(page?.querySelector("p")?.textContent ?? `${t("The server refused the form (status {0}).", request.status)} ${advice}`);
     }
   };
-  request.onerror = () => fail(`The server did not answer. ${advice}`);
+  request.onerror = () => fail(`${t("The server did not answer.")} ${advice}`);
   request.onabort = () => {
     stop();
-    announce("Sending was cancelled.");
+    announce(t("Sending was cancelled."));
   };
   request.open("POST", address);
   request.responseType = "document";
@@ -65,8 +66,9 @@ export function checkSizes(input) {
   if (large.length > 0) {
     described.push(id);
     input.setAttribute("aria-invalid", "true");
-    const names = large.map(({ name }) => `“${name}”`).join(", ");
-    const text = `${names} ${large.length > 1 ? "are" : "is"} too large: at most ${input.getAttribute("data-limit")} each.`;
+    const names = large.map(({ name }) => t("“{0}”", name)).join(t(", "));
+    const most = input.getAttribute("data-limit");
+    const text = tn("{1} is too large: at most {2} each.", "{1} are too large: at most {2} each.", large.length, names, most);
     input.before(create("p", { class: "error", role: "alert", id, "data-size-error": "" }, text));
   }
   input.setAttribute("aria-describedby", described.join(" "));
@@ -76,13 +78,13 @@ export function checkSizes(input) {
 /** Shows the progress of a request at the end of the form, and a button that aborts it. */
 function progressBox(form, request) {
   const box = create("div", { class: "upload" });
-  const bar = create("progress", { max: 100, "aria-label": "Sending" }); // without a value until one is known
-  const text = create("span", {}, "Sending…");
-  const cancel = create("button", { type: "button", class: "secondary" }, "Cancel");
+  const bar = create("progress", { max: 100, "aria-label": t("Sending") }); // without a value until one is known
+  const text = create("span", {}, t("Sending…"));
+  const cancel = create("button", { type: "button", class: "secondary" }, t("Cancel"));
   cancel.addEventListener("click", () => request.abort());
   box.append(bar, text, cancel);
   call(form, "append", box);
-  announce("Sending…");
+  announce(t("Sending…"));
 
   let quarters = 0;
   request.upload.onprogress = ({ lengthComputable, loaded, total }) => {
@@ -91,7 +93,7 @@ function progressBox(form, request) {
     }
     const percent = Math.floor((100 * loaded) / total);
     bar.value = percent;
-    text.textContent = percent < 100 ? `Sending: ${percent} %` : "Sent. Waiting for the answer…";
+    text.textContent = percent < 100 ? t("Sending: {0} %", percent) : t("Sent. Waiting for the answer…");
     if (Math.floor(percent / 25) > quarters) {
       quarters = Math.floor(percent / 25);
       announce(text.textContent); // four times only, because it interrupts
