@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/events"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/server"
@@ -126,6 +127,7 @@ func (c *config) check(cmd *cli.Command) error {
 		refuse(c.maxFile < 1, "--max-file %d: use 1 or more", c.maxFile),
 		refuse(s.MaxConnections < 1, "--max-connections %d: use 1 or more", s.MaxConnections),
 		refuse((s.TLSCert == "") != (s.TLSKey == ""), "--tls-cert and --tls-key go together: give both or neither"),
+		refuse(lang.Find(c.web.Language) == nil, "--language %q: use one of %s", c.web.Language, strings.Join(lang.Tags(), ", ")),
 		refuse(db.MaxConns < 2, "--database-connections %d: use 2 or more", db.MaxConns),
 		refuse(db.StatementTimeout < time.Second, "--database-timeout %v: use 1s or more", db.StatementTimeout),
 		refuse(c.at.dir == "" && c.at.url != "" && c.anonymousKey == "",

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/reload"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/session"
@@ -20,6 +21,8 @@ import (
 func (c *config) webFlags() []cli.Flag {
 	return []cli.Flag{
 		valueFlag("brand-name", &c.web.BrandName, "Formulary", "name that the pages show"),
+		valueFlag("language", &c.web.Language, lang.English,
+			"language of mails, and of pages whose readers ask for none that there is, such as de"),
 		textFlag("brand-css", &c.brandCSS, "stylesheet that the pages load after their own; read at the start"),
 		listFlag("frame-ancestors", &c.frameAncestors,
 			"origins of wikis that may embed forms, such as https://wiki.example.org"),

@@ -139,6 +139,14 @@ func Find(tag string) *Language {
 	return nil
 }
 
+// Tags are those of all languages.
+func Tags() (tags []string) {
+	for _, l := range All {
+		tags = append(tags, l.Tag)
+	}
+	return tags
+}
+
 // Match returns the language that a header Accept-Language prefers, nil if it has none of them.
 func Match(accept string) *Language {
 	tags, _, err := language.ParseAcceptLanguage(accept)
