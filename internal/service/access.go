@@ -125,7 +125,7 @@ func (a *Access) events(eventType string, at time.Time, before map[string]string
 	if a.service.opts.Events == nil {
 		return nil
 	}
-	return a.service.opts.Events(a.Form, a.anonymous, eventType, at, before)
+	return a.service.opts.Events(a.Form, a.page.Lang, a.anonymous, eventType, at, before)
 }
 
 // unfilled is a submission of the caller without what they filled in.

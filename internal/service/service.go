@@ -36,7 +36,9 @@ type Options struct {
 	MaxFile       int64 // bytes of one file; 0 for DefaultMaxFile
 	// Events returns what listeners are to be told of a change, to be stored with it; nil for nothing.
 	// Of an update, before has the values that it changes.
-	Events func(form *forms.Form, anonymous bool, eventType string, at time.Time, before map[string]string) []store.Event
+	Events func(
+		form *forms.Form, pageLang string, anonymous bool, eventType string, at time.Time, before map[string]string,
+	) []store.Event
 }
 
 // Service answers callers.
