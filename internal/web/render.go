@@ -197,7 +197,7 @@ func (c *call) endTurn() {
 func (s *Site) maxPage() int { return int(6 * max(s.Backend.MaxBody, request.DefaultMaxBody)) }
 
 var errPageTooLarge = &request.StatusError{
-	Status: http.StatusInternalServerError, Detail: "This page can't be shown because it would be too large.",
+	Status: http.StatusInternalServerError, Detail: forms.Say("This page can't be shown because it would be too large."),
 }
 
 // pageBuffer holds a page until it is complete, so that an error can still be
@@ -265,18 +265,14 @@ var errorTitles = map[int]string{
 func (c *call) fail(err error) {
 	failure := request.FailureOf(c.Context(), err)
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
-		var texts []string
-		for _, p := range otherErrors(invalid, nil) {
-			texts = append(texts, p.Text)
-		}
-		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(texts, "; ")}
+		failure = request.Failure{Status: http.StatusBadRequest, Detail: forms.Join(otherErrors(invalid, nil))}
 	}
 	if isKind(err, service.InDoubt) {
-		failure.Detail = "The connection to the database was lost, so this may be stored or not. " +
-			"Reload this page to send it again: a form is stored only once."
+		failure.Detail = forms.Say("The connection to the database was lost, so this may be stored or not. " +
+			"Reload this page to send it again: a form is stored only once.")
 	}
 	title := cmp.Or(errorTitles[failure.Status], http.StatusText(failure.Status))
-	page := &errorPage{Layout: c.layout(title), Detail: failure.Detail}
+	page := &errorPage{Layout: c.layout(title), Detail: upperFirst(c.Lang.Say(failure.Detail))}
 	page.Missing = c.Framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""
 	if id := c.PathValue("id"); id != "" && failure.Status != http.StatusNotFound {
 		form, _, _ := strings.Cut(c.URL.EscapedPath(), "/submission/")
@@ -291,6 +287,6 @@ func (c *call) fail(err error) {
 	}
 	if err := c.render(failure.Status, "error", page); err != nil {
 		c.LogError("render an error page", err)
-		http.Error(c.w, failure.Detail, failure.Status)
+		http.Error(c.w, page.Detail, failure.Status)
 	}
 }
