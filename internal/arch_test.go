@@ -26,7 +26,7 @@ const module = "github.com/formulary/formulary/"
 //	web, events → lang → forms
 //	events → store
 //	store, pages → forms
-//	pages, auth → wiki
+//	pages, auth → wiki → forms
 //	web → pagehtml → markup
 //	service, web → markup
 //	pages → markup → forms
@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"internal/web/pagehtml":        {"internal/markup"},
 	"internal/markup":              {"internal/forms"},
 	"internal/auth":                {"internal/durable", "internal/limit", "internal/reload", "internal/wiki"},
-	"internal/wiki":                {"internal/reload"},
+	"internal/wiki":                {"internal/forms", "internal/reload"},
 	"internal/wiki/confluencetest": nil,
 	"internal/wiki/wikitest":       {"internal/wiki"},
 	"internal/wiki/mediawikitest":  {"internal/testkit"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
@@ -235,10 +236,10 @@ func TestWikiDown(t *testing.T) {
 	u.fake.Fail(nil)
 	u.wants("back", "alice", "right", here, "Alice")
 
-	u.fake.Fail(&wiki.AdviceError{Detail: "use a bot password"})
+	u.fake.Fail(&wiki.AdviceError{Detail: forms.English("use a bot password")})
 	_, err := u.Authenticate(t.Context(), "bob", "bob", here)
 	var refused *auth.RefusedError
-	if !errors.As(err, &refused) || refused.Detail != "use a bot password" || !errors.Is(err, auth.ErrBadCredentials) {
+	if !errors.As(err, &refused) || refused.Error() != "use a bot password" || !errors.Is(err, auth.ErrBadCredentials) {
 		t.Errorf("advice: %v", err)
 	}
 }

@@ -119,6 +119,7 @@ func (c *config) check(cmd *cli.Command) error {
 	c.mailer.Domains, mailErr = parseMailDomains(c.notified)
 	c.web.FrameAncestors, originsErr = parseOrigins(c.frameAncestors)
 	c.zone, zoneErr = parseZone(c.timezone)
+	c.mailer.Language = c.web.Language
 	c.mail = markup.Mail{Domains: c.mailer.Domains, Off: c.mailer.Server == ""}
 	return cmp.Or(
 		// Empty would mean every interface, and any port.

@@ -46,9 +46,9 @@ type (
 		Value    string         `json:"value"`
 	}
 	invalidJSON struct {
-		Valid       bool              `json:"valid"`
-		FieldErrors map[string]string `json:"fieldErrors"`
-		Errors      []string          `json:"errors"`
+		Valid       bool                      `json:"valid"`
+		FieldErrors map[string]*forms.Message `json:"fieldErrors"`
+		Errors      []*forms.Message          `json:"errors"`
 	}
 )
 

@@ -70,8 +70,7 @@ func pickFormat(params *request.Params, header http.Header, offered []*Format) *
 			names[i] = kind.Name
 		}
 		last := len(names) - 1
-		params.Invalid.AddError("format must be " + strings.Join(names[:last], ", ") + " or " + names[last] +
-			" for this list")
+		params.Invalid.AddError(forms.Say("format must be {0} or {1} for this list", names[:last], names[last]))
 		return JSON
 	}
 	return offered[i]

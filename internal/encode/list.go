@@ -2,7 +2,6 @@ package encode
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -238,12 +237,13 @@ func newTable(asked listRequest, form *forms.Form, list scan) (encoder, error) {
 func explainTable(err error) error {
 	switch {
 	case errors.Is(err, table.ErrTooManyColumns):
-		return forms.InvalidRequest(fmt.Sprintf(
-			"a table has at most %d columns, and this one would have more: use format=json or ndjson", table.MaxColumns,
+		return forms.InvalidRequest(forms.SayN(
+			"a table has at most {0} column, and this one would have more: use format=json or ndjson",
+			"a table has at most {0} columns, and this one would have more: use format=json or ndjson", table.MaxColumns,
 		))
 	case errors.Is(err, table.ErrNewColumn):
 		// The page has changed between the passes. The next request sees all of it.
-		return service.Errorf(service.Unavailable, "The form has changed while its answers were read. Ask again.")
+		return service.NewError(service.Unavailable, forms.Say("The form has changed while its answers were read. Ask again."))
 	default:
 		return err
 	}

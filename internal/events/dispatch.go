@@ -263,7 +263,8 @@ func (d *Dispatcher) destinations() map[string]destination {
 	if mail := d.Listeners.mail; mail != nil {
 		tell := func(ctx context.Context, events []store.Event) error {
 			e := events[len(events)-1]
-			m := Mail{To: e.Recipient, Title: e.Title, PageID: e.PageID, FormID: e.FormID, Count: len(events)}
+			title, pageLang, _ := strings.Cut(e.Title, "\n")
+			m := Mail{To: e.Recipient, Title: title, Lang: pageLang, PageID: e.PageID, FormID: e.FormID, Count: len(events)}
 			if _, field, found := strings.Cut(e.Recipient, " "); found { // no address has a space
 				return d.tellSubmitter(ctx, e, field, m)
 			}

@@ -52,13 +52,13 @@ func testBody(t *testing.T, on enginetest.Engine) {
 		{"form that became anonymous", "submission", anonymous, "someone", nil, []string{begin + `}}`}},
 		{"form that was anonymous", "submission", named, "", nil, []string{begin + `}}`}},
 		{"deleted", "submission", named, "someone", func(f *fixture, key store.Key) error {
-			return f.store.Delete(t.Context(), key, nil, f.listeners.Events(named, false, store.SubmissionDeleted, at, nil)...)
+			return f.store.Delete(t.Context(), key, nil, f.listeners.Events(named, "", false, store.SubmissionDeleted, at, nil)...)
 		}, []string{begin + `}}`, strings.Replace(begin, "created", "deleted", 1) + `}}`}},
 		{"updated", "submission", named, "someone", func(f *fixture, key store.Key) error {
 			_, err := f.store.Update(t.Context(), key, func(forms.Submission) (store.Change, error) {
 				return store.Change{
 					Entries: []forms.Entry{{ID: 8193, FieldID: "text", Value: "new"}}, Changed: at,
-					Events: f.listeners.Events(named, false, store.SubmissionUpdated, at, nil),
+					Events: f.listeners.Events(named, "", false, store.SubmissionUpdated, at, nil),
 				}, nil
 			})
 			return err
@@ -218,7 +218,7 @@ func TestMail(t *testing.T) {
 	f.settles("mail", 0)
 	mails := f.mail.sent()
 	for _, m := range mails {
-		if want := (Mail{To: "hr@example.org", Title: "Leave", PageID: 1, FormID: "a", Count: 2}); m != want {
+		if want := (Mail{To: "hr@example.org", Title: "Leave", Lang: "de", PageID: 1, FormID: "a", Count: 2}); m != want {
 			t.Errorf("got %+v, want %+v", m, want)
 		}
 	}

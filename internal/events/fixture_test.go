@@ -214,7 +214,7 @@ func (f *fixture) createsAt(form *forms.Form, user, value string, at time.Time) 
 	f.t.Helper()
 	sub, err := f.store.Create(f.t.Context(), store.New{
 		PageID: form.PageID, FormID: form.ID, Username: user, Created: at, Entries: []forms.Entry{{FieldID: "text", Value: value}},
-		Events: f.listeners.Events(form, form.Anonymous, store.SubmissionCreated, at, nil),
+		Events: f.listeners.Events(form, "de", form.Anonymous, store.SubmissionCreated, at, nil),
 	})
 	testkit.Must(f.t, err)
 	return sub

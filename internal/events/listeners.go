@@ -19,6 +19,7 @@ import (
 // a submitter that their submission was stored or changed. Without a form it is a test.
 type Mail struct {
 	To, Title  string
+	Lang       string // language tag of the form's page; "" if it has none
 	PageID     int64
 	FormID     string
 	Count      int
@@ -85,9 +86,10 @@ func (l *Listeners) Watch(ctx context.Context) {
 func (l *Listeners) Reload(ctx context.Context) { l.watcher.Reload(ctx) }
 
 // Events returns an event for each listener, to be stored with a change of a submission.
-// Of an update, before has the values that it changes. It allocates nothing if there are none.
+// Of an update, before has the values that it changes. pageLang is the language tag of the form's page, or "".
+// It allocates nothing if there are none.
 func (l *Listeners) Events(
-	form *forms.Form, anonymous bool, eventType string, at time.Time, before map[string]string,
+	form *forms.Form, pageLang string, anonymous bool, eventType string, at time.Time, before map[string]string,
 ) (list []store.Event) {
 	event := store.Event{Type: eventType, Created: at, Anonymous: anonymous}
 	for _, h := range *l.hooks.Load() {
@@ -99,11 +101,12 @@ func (l *Listeners) Events(
 	if l.mail == nil {
 		return list
 	}
-	event.Hook, event.Title = store.MailHook, form.Title
+	event.Hook = store.MailHook
 	created := eventType == store.SubmissionCreated
 	if form.SubmitterMail != "" && (created || form.ChangesByEditors(before)) {
 		ids := form.Field(form.SubmitterMail).IDs()
 		event.Recipient, event.Message = " "+strings.Join(ids, "\n"), rand.Text()
+		event.Title = titleIn(form, pageLang)
 		list = append(list, event)
 	}
 	if !created {
@@ -111,11 +114,19 @@ func (l *Listeners) Events(
 	}
 	for _, address := range form.Notify {
 		if l.mail.Allows(address) {
-			event.Recipient, event.Message = address, rand.Text()
+			event.Recipient, event.Message, event.Title = address, rand.Text(), titleIn(form, pageLang)
 			list = append(list, event)
 		}
 	}
 	return list
+}
+
+// titleIn is the title of a form, which is one line, and the language of its page on a second one.
+func titleIn(form *forms.Form, pageLang string) string {
+	if pageLang == "" {
+		return form.Title
+	}
+	return form.Title + "\n" + pageLang
 }
 
 // has reports whether a list has a value. Nil has all.

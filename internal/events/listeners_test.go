@@ -58,7 +58,7 @@ func TestEvents(t *testing.T) {
 			}
 			want = append(want, e)
 		}
-		got := l.Events(form, true, test.eventType, at, nil)
+		got := l.Events(form, "", true, test.eventType, at, nil)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.Event{}, "Message")); diff != "" {
 			t.Errorf("%d %s %s: %s", test.page, test.form, test.eventType, diff)
 		}
@@ -76,7 +76,7 @@ func TestNoListeners(t *testing.T) {
 	form := &forms.Form{PageID: 1, ID: "a", Notify: []string{"hr@example.org"}}
 	for name, l := range map[string]*Listeners{"no file": listeners(t, "", nil), "another page": listeners(t, entry("crm", "pages: [2]"), nil)} {
 		allocated := testing.AllocsPerRun(100, func() {
-			if l.Events(form, false, store.SubmissionCreated, time.Time{}, nil) != nil {
+			if l.Events(form, "", false, store.SubmissionCreated, time.Time{}, nil) != nil {
 				t.Error("there are events")
 			}
 		})

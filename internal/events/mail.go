@@ -22,6 +22,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/reload"
 )
 
@@ -39,6 +40,7 @@ const (
 // MailOptions are what flags say about mail. The server is smtp://USER@HOST:587 or smtps://USER@HOST:465.
 type MailOptions struct {
 	Server, PasswordFile, Password, From, PublicURL string
+	Language                                        string // of mails about forms whose page names none that there is
 	Domains                                         forms.MailDomains
 }
 
@@ -232,20 +234,22 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 	// A header has one line, and mail readers decode what is between =? and ?=.
 	isBreak := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
 	title := strings.Join(strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), isBreak), " ")
-	what, news, page := forms.Counted(n.Count, "new submission", "new submissions"), "", "results"
-	why := "The form has your address under \"notify\". To get no more such mails, have it removed there."
+	title = forms.Truncate(title, maxTitle)
+	l := cmp.Or(lang.Match(n.Lang), lang.Find(m.options.Language), lang.All[0])
+	subject, news, page := l.Say(forms.SayN("{0} new submission: {1}", "{0} new submissions: {1}", n.Count, title)), "", "results"
+	why := l.Text("The form has your address under \"notify\". To get no more such mails, have it removed there.")
 	if n.Submission != 0 {
-		what, news, page = "Your submission", "It has arrived.\n\n", "submission/"+strconv.FormatInt(n.Submission, 10)
-		why = "Your address is an answer in it. If somebody else has written it there, ignore this mail."
+		subject, page = l.Text("Your submission: {0}", title), "submission/"+strconv.FormatInt(n.Submission, 10)
+		news = l.Text("It has arrived.") + "\n\n"
+		why = l.Text("Your address is an answer in it. If somebody else has written it there, ignore this mail.")
 	}
 	if n.Changed {
-		news = "Editors of the form have changed something about it.\n\n"
+		news = l.Text("Editors of the form have changed something about it.") + "\n\n"
 	}
-	subject := what + ": " + forms.Truncate(title, maxTitle)
 	link := m.public.JoinPath("page", strconv.FormatInt(n.PageID, 10), "form", url.PathEscape(n.FormID), page)
 	text := fmt.Sprintf("%s\n\n%s%s\n\n%s\n", subject, news, link, why)
 	if n.FormID == "" {
-		subject, text = "Test mail", "This is a test: mails from "+m.public.String()+" arrive.\n"
+		subject, text = l.Text("Test mail"), l.Text("This is a test: mails from {0} arrive.", m.public.String())+"\n"
 	}
 	_, domain, _ := strings.Cut(m.from.Address, "@")
 	message := mail.NewMsg(mail.WithNoDefaultUserAgent())

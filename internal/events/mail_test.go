@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/events/mailtest"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -76,17 +77,21 @@ func TestMailMessage(t *testing.T) {
 	mine.Submission = 17
 	changed := mine
 	changed.Title, changed.Changed = "a\r\nBcc: evil@example.org", true
-	for _, mail := range []Mail{leave(3), other, mine, changed} {
+	german := leave(1)
+	german.Lang = "de-AT"
+	for _, mail := range []Mail{leave(3), other, mine, changed, german} {
 		testkit.Must(t, m.Send(t.Context(), mail))
 	}
 	const notify = "\n\nThe form has your address under \"notify\". To get no more such mails, have it removed there.\n"
 	const submission = "https://forms.example.org/page/102/form/leave/submission/17\n\n" +
 		"Your address is an answer in it. If somebody else has written it there, ignore this mail.\n"
+	why := lang.Find("de").Text("The form has your address under \"notify\". To get no more such mails, have it removed there.") + "\n"
 	for i, want := range []struct{ to, subject, text string }{
 		{"<hr@example.org>", "3 new submissions: Leave request", "https://forms.example.org/page/102/form/leave/results" + notify},
 		{"<o'neil+x@Example.org>", "1 new submission: Übergabe – 引き継ぎ 🎉", "https://forms.example.org/page/7/form/gr%C3%B6%C3%9Fe.1/results" + notify},
 		{"<hr@example.org>", "Your submission: Leave request", "It has arrived.\n\n" + submission},
 		{"<hr@example.org>", "Your submission: a Bcc: evil@example.org", "Editors of the form have changed something about it.\n\n" + submission},
+		{"<hr@example.org>", "1 neue Antwort: Leave request", "https://forms.example.org/page/102/form/leave/results\n\n" + why},
 	} {
 		header, text := parseMail(t, server.Mails()[i])
 		for key, want := range map[string]string{

@@ -28,7 +28,7 @@ func (f *fixture) updates(form *forms.Form, id int64, address, field string) {
 	_, err := f.store.Update(f.t.Context(), store.Key{PageID: 1, FormID: form.ID, ID: id}, func(forms.Submission) (store.Change, error) {
 		return store.Change{
 			Entries: []forms.Entry{{FieldID: "text", Value: address}, {FieldID: "state", Value: "answer-granted"}}, Changed: time.Now(),
-			Events: f.listeners.Events(form, false, store.SubmissionUpdated, time.Now(), map[string]string{field: ""}),
+			Events: f.listeners.Events(form, "de", false, store.SubmissionUpdated, time.Now(), map[string]string{field: ""}),
 		}, nil
 	})
 	testkit.Must(f.t, err)
@@ -48,16 +48,16 @@ func TestSubmitterEvents(t *testing.T) {
 		{store.SubmissionUpdated, map[string]string{"gone": ""}, 0},
 		{store.SubmissionDeleted, nil, 0},
 	} {
-		got := l.Events(request("a"), false, tt.eventType, time.Now(), tt.before)
+		got := l.Events(request("a"), "", false, tt.eventType, time.Now(), tt.before)
 		if len(got) != tt.want || tt.want == 1 && (got[0].Recipient != " text" || got[0].Hook != store.MailHook || got[0].Title != "Leave") {
 			t.Errorf("%s %v: %+v", tt.eventType, tt.before, got)
 		}
 	}
-	if got := listeners(t, "", nil).Events(request("a"), false, store.SubmissionCreated, time.Now(), nil); got != nil {
+	if got := listeners(t, "", nil).Events(request("a"), "", false, store.SubmissionCreated, time.Now(), nil); got != nil {
 		t.Errorf("without mail: %+v", got)
 	}
 	plain := &forms.Form{PageID: 1, ID: "a"}
-	if n := testing.AllocsPerRun(100, func() { l.Events(plain, false, store.SubmissionCreated, time.Time{}, nil) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { l.Events(plain, "", false, store.SubmissionCreated, time.Time{}, nil) }); n != 0 {
 		t.Errorf("a form without the key: %v allocations", n)
 	}
 }
@@ -80,7 +80,7 @@ func testSubmitterMail(t *testing.T, on enginetest.Engine) {
 	f.runs(d)
 	other := f.createsAt(form, "someone", "ann@example.org", time.Now()) // does not wait for the first
 	f.settles("mail", 0)
-	m := Mail{To: "ann@example.org", Title: "Leave", PageID: 1, FormID: "a", Count: 1, Submission: sub.ID}
+	m := Mail{To: "ann@example.org", Title: "Leave", Lang: "de", PageID: 1, FormID: "a", Count: 1, Submission: sub.ID}
 	second, third := m, m
 	second.Submission = other.ID
 	third.To, third.Count, third.Changed = "New@example.org", 2, true

@@ -40,31 +40,37 @@ func DecodeFiles(text []byte) ([]StoredFile, error) {
 	return files, nil
 }
 
-// CheckFileSize returns what is wrong with the size of a file, or "".
-func (f *Field) CheckFileSize(size int64) string {
+// CheckFileSize returns what is wrong with the size of a file, or nil.
+func (f *Field) CheckFileSize(size int64) *Message {
 	if f.MaxSize == 0 || size <= f.MaxSize {
-		return ""
+		return nil
 	}
-	return "must be at most " + SizeText(f.MaxSize)
+	return Say("must be at most {0}", SizeText(f.MaxSize))
+}
+
+// sizeUnits are units of size, with the texts that name them.
+var sizeUnits = []struct {
+	decimal, binary         int64
+	decimalText, binaryText *Message
+}{
+	{1e9, 1 << 30, Say("{0} GB"), Say("{0} GiB")},
+	{1e6, 1 << 20, Say("{0} MB"), Say("{0} MiB")},
+	{1e3, 1 << 10, Say("{0} kB"), Say("{0} KiB")},
 }
 
 // SizeText is a number of bytes as people write it, in binary units only where it is a
 // whole number of these. It is rounded down: a limit must not promise more than it allows.
-func SizeText(n int64) string {
-	for i, unit := range []struct {
-		size int64
-		name string
-	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
-		if n < unit.size {
-			continue
+func SizeText(n int64) *Message {
+	for _, unit := range sizeUnits {
+		switch {
+		case n < unit.decimal:
+		case n%unit.decimal != 0 && n%unit.binary == 0:
+			return &Message{Text: unit.binaryText.Text, Args: []any{n / unit.binary}}
+		default:
+			return &Message{Text: unit.decimalText.Text, Args: []any{float64(n/(unit.decimal/10)) / 10}}
 		}
-		if binary := int64(1) << (30 - 10*i); n%unit.size != 0 && n%binary == 0 {
-			return fmt.Sprintf("%d %ciB", n/binary, "GMK"[i])
-		}
-		tenths := float64(n/(unit.size/10)) / 10
-		return strconv.FormatFloat(tenths, 'f', -1, 64) + " " + unit.name
 	}
-	return strconv.FormatInt(n, 10) + " bytes"
+	return SayN("{0} bytes", "{0} bytes", int(n))
 }
 
 // MaxFileName is how long the name of a stored file may be, in bytes. Most file

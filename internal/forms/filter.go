@@ -3,7 +3,6 @@ package forms
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,9 @@ const (
 	MaxRules       = 20
 	MaxFilterBytes = 4 << 10 // of all values of rules and of the search, together
 )
+
+// TooManyRules is what is wrong with a filter of more than MaxRules.
+var TooManyRules = SayN("there must be at most {0} filter", "there must be at most {0} filters", MaxRules)
 
 // Filter selects submissions by what is stored. The zero value selects all.
 type Filter struct {
@@ -39,28 +41,28 @@ func (f Filter) IDs() []string {
 
 // NewRule makes a rule of a filter from what a caller wrote. What is wrong with
 // it is returned as a message.
-func NewRule(id, operator, value string) (rule Rule, message string) {
+func NewRule(id, operator, value string) (rule Rule, message *Message) {
 	rule = Rule{FieldID: id, Operator: Operator(operator), Value: value}
 	switch {
 	case rule.Operator != Between && !slices.Contains(Operators, rule.Operator):
-		return rule, "has an unknown operator: use one of " + strings.Join(Names(Operators), ", ") + ", " + string(Between)
+		return rule, Say("has an unknown operator: use one of {0}", append(Names(Operators), string(Between)))
 	case !storable(value):
-		return rule, "must be valid text without NUL characters"
+		return rule, msgNotText
 	case rule.Operator == Empty || rule.Operator == NotEmpty:
 		if value != "" && value != "true" {
-			return rule, "takes true, or nothing"
+			return rule, Say("takes true, or nothing")
 		}
 		rule.Value = ""
 	case rule.Operator == Between && (strings.Count(value, Separator) != 1 || value == Separator):
-		return rule, "must be two values with ; between them, such as 1;5, of which one may be left out"
+		return rule, Say("must be two values with ; between them, such as 1;5, of which one may be left out")
 	case IsTimeColumn(id) && rule.Operator != Contains:
 		return rule.withTimes()
 	case rule.Operator == Between && !orderedRange(value):
-		return rule, "must be two numbers such as 1;5, or two dates such as 2026-01-01;2026-01-31"
+		return rule, Say("must be two numbers such as 1;5, or two dates such as 2026-01-01;2026-01-31")
 	case (rule.Operator == GreaterThan || rule.Operator == LessThan) && !Ordered(value):
-		return rule, "must be a number such as 12 or -3.5, or a date such as 2026-01-31"
+		return rule, Say("must be a number such as 12 or -3.5, or a date such as 2026-01-31")
 	}
-	return rule, ""
+	return rule, nil
 }
 
 // orderedRange reports whether a value has an order with both bounds of Between, where
@@ -73,7 +75,7 @@ func orderedRange(value string) bool {
 
 // withTimes writes the times of a rule as the flat model has them. Days stay: what
 // they mean depends on the zone.
-func (r Rule) withTimes() (rule Rule, message string) {
+func (r Rule) withTimes() (rule Rule, message *Message) {
 	times := []string{r.Value}
 	if r.Operator == InList || r.Operator == Between {
 		times = strings.Split(r.Value, Separator)
@@ -84,13 +86,13 @@ func (r Rule) withTimes() (rule Rule, message string) {
 		}
 		millis, ok := parseTime(text)
 		if !ok {
-			return r, "must be a time such as 2026-01-31T12:00:00Z or 2026-01-31, or milliseconds since 1970 " +
-				"(write + as %2B in an address)"
+			return r, Say("must be a time such as 2026-01-31T12:00:00Z or 2026-01-31, or milliseconds since 1970 " +
+				"(write + as %2B in an address)")
 		}
 		times[i] = millis
 	}
 	r.Value = strings.Join(times, Separator)
-	return r, ""
+	return r, nil
 }
 
 // timeLayouts are the forms of ISO 8601 that are accepted. Go accepts a
@@ -119,21 +121,22 @@ func parseTime(text string) (millis string, ok bool) {
 	return "", false
 }
 
-// Check returns what is wrong with the filter as a whole, or "".
-func (f Filter) Check() string {
+// Check returns what is wrong with the filter as a whole, or nil.
+func (f Filter) Check() *Message {
 	size := len(f.Search)
 	for _, r := range f.Rules {
 		size += len(r.Value)
 	}
 	switch {
 	case len(f.Rules) > MaxRules:
-		return fmt.Sprintf("there must be at most %d filters", MaxRules)
+		return TooManyRules
 	case size > MaxFilterBytes:
-		return fmt.Sprintf("the values of all filters and q together must be at most %d bytes", MaxFilterBytes)
+		return SayN("the values of all filters and q together must be at most {0} byte",
+			"the values of all filters and q together must be at most {0} bytes", MaxFilterBytes)
 	case !storable(f.Search):
-		return "q must be valid text without NUL characters"
+		return Say("q must be valid text without NUL characters")
 	default:
-		return ""
+		return nil
 	}
 }
 

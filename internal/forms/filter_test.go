@@ -63,7 +63,7 @@ func TestFilters(t *testing.T) {
 	var want bool
 	rows(t, "%s %s %q %t", []any{&id, &operator, &value, &want}, func(line string) {
 		rule, message := NewRule(id, operator, value)
-		if got := matches(t, Filter{Rules: []Rule{rule}}, s); message != "" || got != want {
+		if got := matches(t, Filter{Rules: []Rule{rule}}, s); message != nil || got != want {
 			t.Errorf("%s: got %t %s", line, got, message)
 		}
 	}, `
@@ -179,7 +179,7 @@ func TestDaysOfAZone(t *testing.T) {
 		for _, o := range []Operator{Equals, NotEquals, InList, Contains, GreaterThan, LessThan} {
 			rule, message := NewRule("_timestamp", string(o), "2026-03-02")
 			got, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, zone).Match(Submission{ID: 1, Created: tt.at})
-			if message != "" || err != nil || got != tt.want[o] {
+			if message != nil || err != nil || got != tt.want[o] {
 				t.Errorf("%v %s: %t, %v %s", tt.at, o, got, err, message)
 			}
 		}
@@ -201,7 +201,7 @@ func TestAllRulesMustHold(t *testing.T) {
 func TestRefusedRules(t *testing.T) {
 	var id, operator, value, want string
 	rows(t, "%s %q %q %q", []any{&id, &operator, &value, &want}, func(line string) {
-		if _, message := NewRule(id, operator, value); !strings.Contains(message, want) {
+		if _, message := NewRule(id, operator, value); !strings.Contains(message.String(), want) {
 			t.Errorf("%s: %q", line, message)
 		}
 	}, `
@@ -242,7 +242,7 @@ func TestFilterLimits(t *testing.T) {
 		{Filter{Rules: []Rule{long}, Search: "xy"}, false},
 		{Filter{Search: "\xff"}, false},
 	} {
-		if got := tt.filter.Check(); (got == "") != tt.ok {
+		if got := tt.filter.Check(); (got == nil) != tt.ok {
 			t.Errorf("%d rules: %q", len(tt.filter.Rules), got)
 		}
 	}
@@ -332,14 +332,14 @@ func FuzzNewRule(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, id, operator, value string) {
 		rule, message := NewRule(id, operator, value)
-		if message != "" {
+		if message != nil {
 			return
 		}
 		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y")); err != nil {
 			t.Fatal(err)
 		}
 		if IsTimeColumn(id) && rule.Operator == Equals {
-			if _, again := NewRule(id, operator, rule.Value); again != "" && !strings.Contains(rule.Value, ".") {
+			if _, again := NewRule(id, operator, rule.Value); again != nil && !strings.Contains(rule.Value, ".") {
 				t.Fatalf("%q became %q, which is refused: %s", value, rule.Value, again)
 			}
 		}

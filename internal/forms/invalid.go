@@ -17,8 +17,8 @@ const maxNamed = 200
 // Invalid is what is wrong with a submission that was sent in. It is an error.
 // Err completes it.
 type Invalid struct {
-	Fields map[string]string // field id to a message a person can act on
-	Errors []string          // what is wrong with the submission as a whole
+	Fields map[string]*Message // field id to a message a person can act on
+	Errors []*Message          // what is wrong with the submission as a whole
 
 	moreFields map[string]struct{} // at fault, too, but not listed
 	moreErrors int
@@ -29,20 +29,20 @@ func (e *Invalid) Error() string {
 }
 
 // InvalidField is the error of one field.
-func InvalidField(fieldID, message string) error {
+func InvalidField(fieldID string, message *Message) error {
 	var invalid Invalid
 	invalid.Add(fieldID, message)
 	return invalid.Err()
 }
 
 // InvalidRequest is the error of a request as a whole.
-func InvalidRequest(message string) error { return &Invalid{Errors: []string{message}} }
+func InvalidRequest(message *Message) error { return &Invalid{Errors: []*Message{message}} }
 
 // Add records the first message for a field; later ones would only repeat it.
 // A name that is too long for a field id becomes a general error.
-func (e *Invalid) Add(fieldID, message string) {
+func (e *Invalid) Add(fieldID string, message *Message) {
 	if len(fieldID) > maxNamed {
-		e.AddError(Clip(fieldID) + " " + message)
+		e.AddError(Say("{0} {1}", Clip(fieldID), message))
 		return
 	}
 	if _, listed := e.Fields[fieldID]; listed {
@@ -56,13 +56,13 @@ func (e *Invalid) Add(fieldID, message string) {
 		return
 	}
 	if e.Fields == nil {
-		e.Fields = map[string]string{}
+		e.Fields = map[string]*Message{}
 	}
 	e.Fields[fieldID] = message
 }
 
 // AddError records a general error.
-func (e *Invalid) AddError(message string) {
+func (e *Invalid) AddError(message *Message) {
 	if len(e.Errors) == maxListed {
 		e.moreErrors++
 		return
@@ -76,10 +76,10 @@ func (e *Invalid) Err() error {
 		return nil
 	}
 	if n := e.moreErrors; n > 0 {
-		e.Errors = append(e.Errors, "and "+Counted(n, "more error", "more errors"))
+		e.Errors = append(e.Errors, SayN("and {0} more error", "and {0} more errors", n))
 	}
 	if n := len(e.moreFields); n > 0 {
-		e.Errors = append(e.Errors, "and "+Counted(n, "more field is at fault", "more fields are at fault"))
+		e.Errors = append(e.Errors, SayN("and {0} more field is at fault", "and {0} more fields are at fault", n))
 	}
 	e.moreErrors, e.moreFields = 0, nil
 	return e

@@ -13,7 +13,7 @@ import (
 type Message struct {
 	Text string // the key of its translations
 	One  string // the text if the first argument is 1; "" if there is no such form
-	Args []any  // texts, numbers, *Message, Day, time.Time, and []string for a list
+	Args []any  // texts, numbers, Day, time.Time, *Message; []string is a list, []*Message are sentences in a row
 }
 
 // Day is a day as 2006-01-02, as an argument of a message.
@@ -30,6 +30,9 @@ func SayN(one, many string, n int, args ...any) *Message {
 
 // English makes a message that has no translations, because no page shows it.
 func English(text string) *Message { return &Message{Text: text} }
+
+// Join makes one message of several.
+func Join(messages []*Message) *Message { return &Message{Text: "{0}", Args: []any{messages}} }
 
 // String returns the message in English, and "" for nil.
 func (m *Message) String() string {
@@ -48,6 +51,12 @@ func inEnglish(arg any) string {
 	switch arg := arg.(type) {
 	case []string:
 		return strings.Join(arg, ", ")
+	case []*Message:
+		texts := make([]string, len(arg))
+		for i, m := range arg {
+			texts[i] = m.String()
+		}
+		return strings.Join(texts, "; ")
 	case float64:
 		return strconv.FormatFloat(arg, 'f', -1, 64)
 	case time.Time:

@@ -20,6 +20,7 @@ func TestMessageInEnglish(t *testing.T) {
 		{forms.English("{0} is what it is"), "{0} is what it is"},
 		{forms.Say("one of {0}", []string{"a", "b", "c"}), "one of a, b, c"},
 		{forms.Say("at most {0}", forms.Say("{0} MB", 1.5)), "at most 1.5 MB"},
+		{forms.Join([]*forms.Message{forms.Say("a"), forms.Say("{0}", "b")}), "a; b"},
 		{forms.Say("{0} GB", 1234567.5), "1234567.5 GB"},
 		{forms.Say("on {0} at {1}", forms.Day("2026-01-31"), at), "on 2026-01-31 at 2026-11-18 09:05:00"},
 		{forms.SayN("{0} error", "{0} errors", 1), "1 error"},

@@ -32,10 +32,13 @@ func (f *Field) LabelOf(answer string) string {
 func (f *Field) ColorOf(value string) string { return cmp.Or(f.Colors[value], Colors[0]) }
 
 // WithLabels returns a message about an answer for people: it names options by their labels.
-func (f *Field) WithLabels(message string) string {
+func (f *Field) WithLabels(message *Message) *Message {
+	if message.String() != f.mustBe(f.Options).String() {
+		return message
+	}
 	labels := make([]string, len(f.Options))
 	for i, value := range f.Options {
 		labels[i] = f.LabelOf(value)
 	}
-	return strings.Replace(message, nameOptions(f.Options), nameOptions(labels), 1)
+	return f.mustBe(labels)
 }

@@ -46,10 +46,10 @@ func TestColorOf(t *testing.T) {
 func TestWithLabels(t *testing.T) {
 	f := *optionForm.Fields[1]
 	message := f.check("x")
-	if want := "must be any of open, ok, no"; message != want {
+	if want := "must be any of open, ok, no"; message.String() != want {
 		t.Errorf("got %q", message)
 	}
-	if got, want := f.WithLabels(message), "must be any of open, Granted, Refused"; got != want {
+	if got, want := f.WithLabels(message), "must be any of open, Granted, Refused"; got.String() != want {
 		t.Errorf("got %q", got)
 	}
 	if got := f.WithLabels(msgRequired); got != msgRequired {

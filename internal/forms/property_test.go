@@ -98,10 +98,10 @@ func TestAnswersToHiddenFieldsMakeNoDifference(t *testing.T) {
 			values[rank] = form.Fields[rank].Default
 		}
 		for _, a := range answers {
-			if a.malformed() != "" {
+			if a.malformed() != nil {
 				return // refused, hidden or not
 			}
-			if rank := form.Index().Rank(a.FieldID); a.misfit(form.Fields[rank]) == "" && (w.Editor || !form.Fields[rank].ByEditors) {
+			if rank := form.Index().Rank(a.FieldID); a.misfit(form.Fields[rank]) == nil && (w.Editor || !form.Fields[rank].ByEditors) {
 				values[rank] = a.Text()
 			}
 		}

@@ -122,17 +122,17 @@ func (r *Report) count(code, fieldID, reason string) *Finding {
 func (r *Report) check(submissionID int64, rank int) error {
 	field, value := r.form.Fields[rank], r.checked.values[rank]
 	reason := field.check(value)
-	if reason == "" && r.checked.outOfBounds(rank, nil) != "" {
-		reason = "must not be below min or above max" // the message of outOfBounds may have an answer in it
+	if reason == nil && r.checked.outOfBounds(rank, nil) != nil {
+		reason = English("must not be below min or above max") // the message of outOfBounds may have an answer in it
 	}
 	switch reason {
-	case "":
+	case nil:
 		return nil
 	case msgRequired:
 		r.count(CodeRequiredMissing, field.ID, "")
 		return nil
 	default:
-		return r.addValues(r.count(CodeValueRefused, field.ID, reason), submissionID, field, value)
+		return r.addValues(r.count(CodeValueRefused, field.ID, reason.String()), submissionID, field, value)
 	}
 }
 

@@ -1,7 +1,6 @@
 package forms
 
 import (
-	"fmt"
 	"time"
 	"unicode/utf8"
 )
@@ -13,9 +12,9 @@ type Writer struct {
 }
 
 // MsgByEditors is the message for an answer to a field that its sender may not set.
-const MsgByEditors = "is set by editors of this page only"
+var MsgByEditors = Say("is set by editors of this page only")
 
-const msgRequiredOfEditors = "is required, and only editors of this page can set it"
+var msgRequiredOfEditors = Say("is required, and only editors of this page can set it")
 
 // Undecided returns the rule that holds for submissions that wait for the editors: their first
 // status is empty, or as it was at the beginning. ok is false if editors set no status.
@@ -44,60 +43,95 @@ func (f *Form) Defaults(now time.Time) []string {
 	return values
 }
 
-// tooLong returns what is wrong with the length of a value, or "".
-func (f *Field) tooLong(value string) string {
+// tooLong returns what is wrong with the length of a value, or nil.
+func (f *Field) tooLong(value string) *Message {
 	if f.MaxLength == 0 || len(value) <= f.MaxLength || utf8.RuneCountInString(value) <= f.MaxLength {
-		return ""
+		return nil
 	}
-	return "must have at most " + Counted(f.MaxLength, "character", "characters")
+	return SayN("must have at most {0} character", "must have at most {0} characters", f.MaxLength)
 }
 
-// outOfBounds returns how the value of a field violates its bounds, or "". It looks at
+// outOfBounds returns how the value of a field violates its bounds, or nil. It looks at
 // the bounds that counts selects; nil selects all.
-func (c *checked) outOfBounds(rank int, counts func(*Bound) bool) string {
+func (c *checked) outOfBounds(rank int, counts func(*Bound) bool) *Message {
 	field := c.fields[rank]
 	if field.Min == nil && field.Max == nil {
-		return ""
+		return nil
 	}
 	value, ok := parseOrdered(c.values[rank])
 	if !ok {
-		return ""
+		return nil
 	}
-	atLeast, atMost := "must be at least ", "must be at most "
-	if value.isDay() {
-		atLeast, atMost = "must not be before ", "must not be after "
-	}
-	compare := func(b *Bound) (order int, name string) {
+	compare := func(b *Bound) (order int, bound boundValue) {
 		if b == nil || counts != nil && !counts(b) {
-			return 0, ""
+			return 0, bound
 		}
-		bound := c.boundValue(b)
+		bound = c.boundValue(b)
 		order, alike := value.compare(bound.ordered)
-		if !alike || bound.name == "" {
-			return 0, ""
+		if !alike || bound.text == "" {
+			return 0, bound
 		}
-		return order, bound.name
+		return order, bound
 	}
-	if order, name := compare(field.Min); order < 0 {
-		return atLeast + name
+	if order, bound := compare(field.Min); order < 0 {
+		return bound.tooLow()
 	}
-	if order, name := compare(field.Max); order > 0 {
-		return atMost + name
+	if order, bound := compare(field.Max); order > 0 {
+		return bound.tooHigh()
 	}
-	return ""
+	return nil
 }
 
 // boundValue is what a bound comes to in one submission.
 type boundValue struct {
 	ordered
-	name string // "" if the bound does not count
+	text  string // "" if the bound does not count
+	field *Field // that it refers to; nil if it does not
+	today bool
+}
+
+func (b boundValue) tooLow() *Message {
+	switch {
+	case b.today:
+		return Say("must not be before today ({0})", Day(b.text))
+	case b.isDay():
+		return Say("must not be before {0}", b.name())
+	default:
+		return Say("must be at least {0}", b.name())
+	}
+}
+
+func (b boundValue) tooHigh() *Message {
+	switch {
+	case b.today:
+		return Say("must not be after today ({0})", Day(b.text))
+	case b.isDay():
+		return Say("must not be after {0}", b.name())
+	default:
+		return Say("must be at most {0}", b.name())
+	}
+}
+
+// name is the bound as an argument of a message.
+func (b boundValue) name() any {
+	switch {
+	case b.field != nil && b.isDay():
+		return Say("{0} ({1})", Clip(b.field.Label), Day(b.text))
+	case b.field != nil:
+		return Say("{0} ({1})", Clip(b.field.Label), Clip(b.text))
+	case b.isDay():
+		return Day(b.text)
+	default:
+		return b.text
+	}
 }
 
 // boundValue resolves a bound. One that refers to a field counts only while that field has
 // a value; a hidden field has none. A value can be as long as a request body, and a
 // thousand fields can refer to it: it is parsed once.
 func (c *checked) boundValue(b *Bound) boundValue {
-	text, name, rank := b.Value, b.Value, -1
+	v := boundValue{text: b.Value}
+	rank := -1
 	switch {
 	case b.FieldID != "":
 		if rank = c.Rank(b.FieldID); rank < 0 || !c.shown[rank] {
@@ -106,15 +140,13 @@ func (c *checked) boundValue(b *Bound) boundValue {
 		if v, known := c.bounds[rank]; known {
 			return v
 		}
-		text = c.values[rank]
-		name = fmt.Sprintf("%s (%s)", Clip(c.fields[rank].Label), Clip(text))
-	case text == Today:
-		text = c.writer.Now.Format(time.DateOnly)
-		name = fmt.Sprintf("today (%s)", text)
+		v.text, v.field = c.values[rank], c.fields[rank]
+	case v.text == Today:
+		v.text, v.today = c.writer.Now.Format(time.DateOnly), true
 	}
-	v := boundValue{}
-	if value, ok := parseOrdered(text); ok {
-		v = boundValue{value, name}
+	var ok bool
+	if v.ordered, ok = parseOrdered(v.text); !ok {
+		v = boundValue{}
 	}
 	if rank >= 0 {
 		if c.bounds == nil {

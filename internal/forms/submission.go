@@ -72,8 +72,8 @@ type Answer struct {
 	IsList    bool
 	List      []string     // what was sent as a list; Value is unused then
 	Files     []StoredFile // sent for the field, their contents staged; Value is their names
-	Misfit    string       // why it can't be a value of its field; ignored while the field is hidden
-	Malformed string       // what was wrong with the way it was sent; "" when nothing was
+	Misfit    *Message     // why it can't be a value of its field; ignored while the field is hidden
+	Malformed *Message     // what was wrong with the way it was sent; nil when nothing was
 	SentAs    string       // id of another answer to the same field, which counts instead; see CurrentAnswers
 	Whole     bool         // Malformed is about the request as a whole, not one field
 }
@@ -86,33 +86,33 @@ func (a Answer) Text() string {
 	return a.Value
 }
 
-// malformed returns what is wrong with the answer whatever field it is for, or "".
-func (a Answer) malformed() string {
-	if a.Malformed == "" && !storable(a.Text()) {
-		return "must be valid text without NUL characters"
+// malformed returns what is wrong with the answer whatever field it is for, or nil.
+func (a Answer) malformed() *Message {
+	if a.Malformed == nil && !storable(a.Text()) {
+		return msgNotText
 	}
 	return a.Malformed
 }
 
-// misfit returns why the answer can't be a value of field f, or "".
-func (a Answer) misfit(f *Field) string {
+// misfit returns why the answer can't be a value of field f, or nil.
+func (a Answer) misfit(f *Field) *Message {
 	switch {
-	case a.Misfit != "":
+	case a.Misfit != nil:
 		return a.Misfit
 	case len(a.Files) > 0 && f.Type != File:
 		return MsgNoFileField
 	case a.IsList && !f.MultiValue():
-		return "must be a single text, not a list"
+		return Say("must be a single text, not a list")
 	case a.IsList && slices.ContainsFunc(a.List, func(s string) bool { return strings.Contains(s, Separator) }):
-		return `must not contain ";" within a value of the list`
+		return Say(`must not contain ";" within a value of the list`)
 	default:
-		return ""
+		return nil
 	}
 }
 
 // CheckAnswer returns what is wrong with an answer to the field, provided that the
-// field is visible, or "".
-func (f *Field) CheckAnswer(a Answer) string {
+// field is visible, or nil.
+func (f *Field) CheckAnswer(a Answer) *Message {
 	return cmp.Or(a.malformed(), a.misfit(f), f.check(a.Text()))
 }
 
@@ -122,7 +122,7 @@ type checked struct {
 	values  []string           // merged: stored, overlaid with sent
 	sent    []*Answer          // nil where none was sent, or none that fits
 	shown   []bool             // with these values
-	misfit  map[int]string     // what keeps the sent answer from being a value; nil as nearly always
+	misfit  map[int]*Message   // what keeps the sent answer from being a value; nil as nearly always
 	bounds  map[int]boundValue // of the fields that bounds refer to
 	retired map[string]string  // stored values of fields that have left the page, by id
 	writer  Writer
@@ -142,22 +142,22 @@ func (c *checked) take(answers []Answer) {
 		case a.Whole:
 			c.invalid.AddError(a.Malformed)
 		case a.SentAs != "":
-			c.invalid.Add(a.FieldID, "is another id of the field "+strconv.Quote(a.SentAs)+": send one of them")
+			c.invalid.Add(a.FieldID, Say("is another id of the field {0}: send one of them", strconv.Quote(a.SentAs)))
 		case rank < 0:
 			// What was read may be sent back: an unchanged value of a field that has
 			// left the page is no write.
-			if value, stored := c.retired[a.FieldID]; !stored || a.Malformed != "" || a.Text() != value {
+			if value, stored := c.retired[a.FieldID]; !stored || a.Malformed != nil || a.Text() != value {
 				c.invalid.Add(a.FieldID, MsgUnknownField)
 			}
-		case a.malformed() != "":
+		case a.malformed() != nil:
 			c.invalid.Add(a.FieldID, a.malformed())
 		case c.fields[rank].ByEditors && !c.writer.Editor:
 			// The value that is there already is no write. For a field that turns out to be
 			// hidden, no other value is a fault either.
-			if len(a.Files) > 0 || a.Misfit != "" || a.Text() != c.values[rank] {
+			if len(a.Files) > 0 || a.Misfit != nil || a.Text() != c.values[rank] {
 				c.addMisfit(rank, MsgByEditors)
 			}
-		case a.misfit(c.fields[rank]) != "":
+		case a.misfit(c.fields[rank]) != nil:
 			c.addMisfit(rank, a.misfit(c.fields[rank]))
 		default:
 			c.values[rank], c.sent[rank] = a.Text(), a
@@ -165,9 +165,9 @@ func (c *checked) take(answers []Answer) {
 	}
 }
 
-func (c *checked) addMisfit(rank int, message string) {
+func (c *checked) addMisfit(rank int, message *Message) {
 	if c.misfit == nil {
-		c.misfit = map[int]string{}
+		c.misfit = map[int]*Message{}
 	}
 	c.misfit[rank] = message
 }
@@ -176,21 +176,21 @@ func (c *checked) addMisfit(rank int, message string) {
 func (c *checked) check(rank int) {
 	field := c.fields[rank]
 	msg := c.misfit[rank]
-	if msg == "" {
+	if msg == nil {
 		msg = field.check(c.values[rank])
 	}
 	if msg == msgRequired && field.ByEditors && !c.writer.Editor {
 		msg = msgRequiredOfEditors
 	}
-	if msg == "" {
+	if msg == nil {
 		msg = c.outOfBounds(rank, nil)
 	}
 	c.report(rank, msg)
 }
 
-// report records what is wrong with a field, unless that is "".
-func (c *checked) report(rank int, message string) {
-	if message != "" {
+// report records what is wrong with a field, unless that is nil.
+func (c *checked) report(rank int, message *Message) {
+	if message != nil {
 		c.invalid.Add(c.fields[rank].ID, message)
 	}
 }
@@ -235,7 +235,7 @@ func (f *Form) Merge(stored []Entry, files []StoredFile, answers []Answer, w Wri
 	shownBefore := c.visible(c.values)
 	c.take(answers)
 	c.shown = c.visible(c.values)
-	touched := func(rank int) bool { return c.sent[rank] != nil || c.misfit[rank] != "" || !shownBefore[rank] }
+	touched := func(rank int) bool { return c.sent[rank] != nil || c.misfit[rank] != nil || !shownBefore[rank] }
 	affected := func(b *Bound) bool {
 		rank := c.Rank(b.FieldID)
 		return rank >= 0 && touched(rank)

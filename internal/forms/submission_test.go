@@ -41,9 +41,9 @@ func answersOf(s string) (answers []Answer) {
 		case strings.HasSuffix(name, "[]"):
 			a.IsList, a.List = true, slices.DeleteFunc(strings.Split(value, ","), func(s string) bool { return s == "" })
 		case strings.HasSuffix(name, "!"):
-			a.Malformed = value
+			a.Malformed = Say("{0}", value)
 		case strings.HasSuffix(name, "?"):
-			a.Misfit = value
+			a.Misfit = Say("{0}", value)
 		case strings.HasSuffix(name, "@"):
 			a.Value = ""
 			for _, f := range entriesOf(strings.ReplaceAll(value, ";", "= | ") + "=") {

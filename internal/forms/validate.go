@@ -10,70 +10,83 @@ import (
 )
 
 // Messages that several functions use.
-const (
-	MsgNoFileField  = "takes no files"
-	msgRequired     = "is required"
-	MsgUnknownField = "is not a field of this form"
+var (
+	MsgNoFileField  = Say("takes no files")
+	msgRequired     = Say("is required")
+	MsgUnknownField = Say("is not a field of this form")
+	msgNotText      = Say("must be valid text without NUL characters")
 )
 
 // optionsNamed bounds how many options a message lists. A list of all countries
 // makes an error unreadable.
 const optionsNamed = 20
 
-// check returns what is wrong with a value of a visible field, or "".
-func (f *Field) check(value string) string {
+// check returns what is wrong with a value of a visible field, or nil.
+func (f *Field) check(value string) *Message {
 	if value == "" || (f.Required && f.isBlank(value)) {
 		if f.Required {
 			return msgRequired
 		}
-		return ""
+		return nil
 	}
-	if msg := f.tooLong(value); msg != "" {
+	if msg := f.tooLong(value); msg != nil {
 		return msg
 	}
 	if !f.MultiValue() || f.Validation == AnyOf {
 		return f.checkOne(value)
 	}
 	for part := range strings.SplitSeq(value, Separator) {
-		if msg := f.checkOne(part); msg != "" {
+		if msg := f.checkOne(part); msg != nil {
 			return msg
 		}
 	}
-	return ""
+	return nil
 }
 
-// checkOne returns what is wrong with one value, or "". For AnyOf that is the
+// checkOne returns what is wrong with one value, or nil. For AnyOf that is the
 // list as a whole.
-func (f *Field) checkOne(value string) string {
+func (f *Field) checkOne(value string) *Message {
 	switch f.Validation {
 	case NoValidation, FileName:
-		return ""
+		return nil
 	case OneOf:
 		if !slices.Contains(f.Options, value) {
-			return "must be one of " + nameOptions(f.Options)
+			return f.mustBe(f.Options)
 		}
 	case AnyOf:
 		if !f.allOptions(value) {
-			return "must be any of " + nameOptions(f.Options)
+			return f.mustBe(f.Options)
 		}
 	case Numeric:
 		if !IsDecimal(value) {
-			return "must be a number such as 12 or -3.5"
+			return Say("must be a number such as 12 or -3.5")
 		}
 	case Alpha:
 		if !isAlpha(value) {
-			return "must consist of letters only"
+			return Say("must consist of letters only")
 		}
 	case Email:
 		if !IsEmail(value) {
-			return "must be an e-mail address such as name@example.org"
+			return Say("must be an e-mail address such as name@example.org")
 		}
 	case DateOnly:
 		if !IsDay(value) {
-			return "must be a date such as 2026-01-31 (yyyy-MM-dd)"
+			return Say("must be a date such as 2026-01-31 (yyyy-MM-dd)")
 		}
 	}
-	return ""
+	return nil
+}
+
+// mustBe says which values the field takes, by their names.
+func (f *Field) mustBe(options []string) *Message {
+	var list any = options
+	if n := len(options); n > optionsNamed {
+		list = SayN("{1}, … ({0} option)", "{1}, … ({0} options)", n, options[:optionsNamed])
+	}
+	if f.Validation == AnyOf {
+		return Say("must be any of {0}", list)
+	}
+	return Say("must be one of {0}", list)
 }
 
 // allOptions reports whether all values that are joined are options of the
@@ -99,13 +112,6 @@ func (f *Field) isBlank(value string) bool {
 		return isBlank(value)
 	}
 	return !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsSpace(r) && string(r) != Separator })
-}
-
-func nameOptions(options []string) string {
-	if len(options) > optionsNamed {
-		return fmt.Sprintf("%s, … (%d options)", strings.Join(options[:optionsNamed], ", "), len(options))
-	}
-	return strings.Join(options, ", ")
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }

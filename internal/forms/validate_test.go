@@ -28,7 +28,11 @@ func faultsOf(t interface {
 	if len(invalid.Errors) > 0 {
 		t.Fatalf("got general errors %q, want field errors only", invalid.Errors)
 	}
-	return invalid.Fields
+	texts := map[string]string{}
+	for id, m := range invalid.Fields {
+		texts[id] = m.String()
+	}
+	return texts
 }
 
 // faultOf is what NewEntries says of one value for one field, "" when it takes it.
@@ -150,7 +154,7 @@ func TestRequired(t *testing.T) {
 	for _, v := range everyValidation {
 		required := Field{ID: "f", Type: Textfield, Validation: v, Options: []string{"a"}, Required: true}
 		for _, blank := range blanks {
-			if msg := faultOf(t, required, blank); msg != msgRequired {
+			if msg := faultOf(t, required, blank); msg != msgRequired.String() {
 				t.Errorf("required %q field, value %q: got %q, want %q", v, blank, msg, msgRequired)
 			}
 		}

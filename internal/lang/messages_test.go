@@ -103,7 +103,7 @@ func allMessages(t *testing.T) (all []used) {
 	}
 	for _, pattern := range []string{
 		"web/templates/partials/*.html", "web/templates/*.html", "web/*.go", "web/static/*.js", "events/*.go",
-		"forms/*.go", "service/*.go", "request/*.go", "auth/*.go", "session/*.go",
+		"forms/*.go", "service/*.go", "request/*.go", "encode/*.go", "wiki/*.go", "lang/*.go",
 	} {
 		names, err := filepath.Glob("../" + pattern)
 		if err != nil || len(names) == 0 {

@@ -24,12 +24,20 @@ func (l *Language) write(arg any) string {
 		return strings.Join(parts, l.Text(", "))
 	case *forms.Message:
 		return l.Say(arg)
+	case []*forms.Message:
+		parts := make([]string, len(arg))
+		for i, m := range arg {
+			parts[i] = l.Say(m)
+		}
+		return strings.Join(parts, l.Text("; "))
 	case forms.Day:
 		return l.DayText(string(arg))
 	case time.Time:
 		return l.Time(arg)
 	case int, int64:
 		return l.Count(arg)
+	case float64:
+		return l.Number(strconv.FormatFloat(arg, 'f', -1, 64))
 	default:
 		return fmt.Sprint(arg)
 	}

@@ -233,7 +233,7 @@ func checkField(t *testing.T, f *forms.Field) {
 		t.Errorf("maxLength %d of %s field", f.MaxLength, f.Type)
 	}
 	isToday := f.Default == forms.Today && f.Validation == forms.DateOnly
-	if f.Default != "" && !isToday && f.CheckAnswer(forms.Answer{Value: f.Default}) != "" {
+	if f.Default != "" && !isToday && f.CheckAnswer(forms.Answer{Value: f.Default}) != nil {
 		t.Errorf("default %q of %+v", f.Default, f)
 	}
 	if f.Condition != nil && len(f.Condition.Rules) == 0 {

@@ -136,7 +136,7 @@ func (r *formReader) defaultValue(n *yaml.Node, f *forms.Field) {
 	if f.Default == "" || f.Default == forms.Today && f.Validation == forms.DateOnly {
 		return
 	}
-	reason := f.CheckAnswer(forms.Answer{Value: f.Default})
+	reason := f.CheckAnswer(forms.Answer{Value: f.Default}).String()
 	switch {
 	case reason != "":
 	case f.Min != nil && isGreater(f.Min.Value, f.Default):

@@ -25,7 +25,7 @@ func CheckEncoding(h http.Header) error {
 	compressed := func(e string) bool { return e != "" && !strings.EqualFold(e, "identity") }
 	if slices.ContainsFunc(h["Content-Encoding"], compressed) {
 		return &StatusError{
-			http.StatusUnsupportedMediaType, "A body must not be compressed: send it without Content-Encoding.",
+			http.StatusUnsupportedMediaType, forms.English("A body must not be compressed: send it without Content-Encoding."),
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func (c *Call) drain() {
 }
 
 func (c *Call) tooLarge() error {
-	return errNoRoom("The body is larger than %d bytes.", c.Backend.MaxBody)
+	return errNoRoom(forms.SayN("The body is larger than {0} byte.", "The body is larger than {0} bytes.", int(c.Backend.MaxBody)))
 }
 
 // ReadError is what a client is told about an error of reading its body.
@@ -106,8 +106,8 @@ func (c *Call) ReadError(err error) error {
 	case errors.As(err, &tooLarge):
 		return c.tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &StatusError{http.StatusRequestTimeout, "The body did not arrive in time."}
+		return &StatusError{http.StatusRequestTimeout, forms.Say("The body did not arrive in time.")}
 	default:
-		return forms.InvalidRequest("the body did not arrive in full")
+		return forms.InvalidRequest(forms.Say("the body did not arrive in full"))
 	}
 }

@@ -107,7 +107,7 @@ func (c *Call) MayStillList(access *service.Access) error {
 		return fmt.Errorf("open the form again: %w", err)
 	}
 	if !now.Covers(access) {
-		return service.Errorf(service.Unavailable, "Who may see this list has just changed. Ask again.")
+		return service.NewError(service.Unavailable, forms.Say("Who may see this list has just changed. Ask again."))
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ import (
 // media type that is not supported. Detail is for the client.
 type StatusError struct {
 	Status int
-	Detail string
+	Detail *forms.Message
 }
 
-func (e *StatusError) Error() string { return e.Detail }
+func (e *StatusError) Error() string { return e.Detail.String() }
 
 // kindStatus is the status for each kind of error of the service.
 var kindStatus = map[service.Kind]int{
@@ -42,10 +42,10 @@ const retryDelay = 2 * time.Second
 // Failure is what a client is told about an error.
 type Failure struct {
 	Status     int
-	Detail     string        // for the client; names no internals
-	RetryAfter time.Duration // 0 for no advice
-	challenge  bool          // Basic credentials would help
-	Log        bool          // the server is at fault: log the error
+	Detail     *forms.Message // for the client; names no internals
+	RetryAfter time.Duration  // 0 for no advice
+	challenge  bool           // Basic credentials would help
+	Log        bool           // the server is at fault: log the error
 }
 
 // FailureOf maps errors to statuses; nothing else does. Any error that
@@ -72,27 +72,28 @@ func FailureOf(ctx context.Context, err error) Failure {
 	case errors.Is(err, auth.ErrBadCredentials):
 		return Failure{
 			Status: http.StatusUnauthorized, challenge: true,
-			Detail: "Send a user name and password with HTTP Basic authentication.",
+			Detail: forms.Say("Send a user name and password with HTTP Basic authentication."),
 		}
 	case errors.Is(err, auth.ErrNobody):
 		return Failure{
 			Status: http.StatusUnauthorized,
-			Detail: "The proxy in front of this service has not said who you are, and nothing was changed. " +
-				"Sign in again in another tab, then go back and try once more.",
+			Detail: forms.Say("The proxy in front of this service has not said who you are, and nothing was changed. " +
+				"Sign in again in another tab, then go back and try once more."),
 		}
-	case errors.As(err, &waits) && waits.Captcha:
-		return tooMany("After failed attempts the wiki wants a CAPTCHA solved. "+
-			"Sign in to the wiki itself, then try again in", waits.RetryAfter)
 	case errors.As(err, &waits):
-		return tooMany("The wiki takes no sign-in of yours right now. Try again in", waits.RetryAfter)
-	case errors.As(err, &throttled) && throttled.Busy:
-		return tooMany("Too many logins at the same time. Try again in", throttled.RetryAfter)
+		return Failure{
+			Status: http.StatusTooManyRequests, RetryAfter: waits.RetryAfter,
+			Detail: wikiWait(waits.Captcha, wholeSeconds(waits.RetryAfter)),
+		}
 	case errors.As(err, &throttled):
-		return tooMany("Too many failed attempts to log in. Try again in", throttled.RetryAfter)
+		return Failure{
+			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
+			Detail: loginWait(throttled.Busy, wholeSeconds(throttled.RetryAfter)),
+		}
 	case errors.As(err, &down):
 		return Failure{
 			Status: http.StatusServiceUnavailable, RetryAfter: cmp.Or(down.RetryAfter, retryDelay), Log: true,
-			Detail: "The wiki does not answer right now. Try again in a moment.",
+			Detail: forms.Say("The wiki does not answer right now. Try again in a moment."),
 		}
 	case errors.As(err, &known), errors.As(service.Explain(err), &known): // sessions ask the store without the service
 		f := Failure{Status: kindStatus[known.Kind], Detail: known.Detail}
@@ -103,20 +104,36 @@ func FailureOf(ctx context.Context, err error) Failure {
 	case ctx.Err() != nil:
 		return Failure{
 			Status: http.StatusServiceUnavailable, RetryAfter: retryDelay,
-			Detail: "The request was given up before it was answered.",
+			Detail: forms.Say("The request was given up before it was answered."),
 		}
 	default:
 		return Failure{
 			Status: http.StatusInternalServerError, Log: true,
-			Detail: "Something went wrong here; it was logged. Nothing is known to be wrong with the request.",
+			Detail: forms.Say("Something went wrong here; it was logged. Nothing is known to be wrong with the request."),
 		}
 	}
 }
 
-// tooMany is the failure of a login that may be tried again after a while.
-func tooMany(detail string, wait time.Duration) Failure {
-	detail += " " + forms.Counted(wholeSeconds(wait), "second", "seconds") + "."
-	return Failure{Status: http.StatusTooManyRequests, RetryAfter: wait, Detail: detail}
+// wikiWait says that the wiki takes no password for so many seconds.
+func wikiWait(captcha bool, seconds int) *forms.Message {
+	if captcha {
+		return forms.SayN("After failed attempts the wiki wants a CAPTCHA solved. "+
+			"Sign in to the wiki itself, then try again in {0} second.",
+			"After failed attempts the wiki wants a CAPTCHA solved. "+
+				"Sign in to the wiki itself, then try again in {0} seconds.", seconds)
+	}
+	return forms.SayN("The wiki takes no sign-in of yours right now. Try again in {0} second.",
+		"The wiki takes no sign-in of yours right now. Try again in {0} seconds.", seconds)
+}
+
+// loginWait says that no password is checked for so many seconds.
+func loginWait(busy bool, seconds int) *forms.Message {
+	if busy {
+		return forms.SayN("Too many logins at the same time. Try again in {0} second.",
+			"Too many logins at the same time. Try again in {0} seconds.", seconds)
+	}
+	return forms.SayN("Too many failed attempts to log in. Try again in {0} second.",
+		"Too many failed attempts to log in. Try again in {0} seconds.", seconds)
 }
 
 // wholeSeconds rounds up.

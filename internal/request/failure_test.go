@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
@@ -19,7 +20,7 @@ import (
 func TestEveryErrorHasItsStatus(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	kind := func(k service.Kind) error { return &service.Error{Kind: k, Detail: "detail"} }
+	kind := func(k service.Kind) error { return &service.Error{Kind: k, Detail: forms.English("detail")} }
 	ofAPage := func(err error) error { return fmt.Errorf("%w: %w", pages.ErrUnavailable, err) }
 	for _, tt := range []struct {
 		name       string
@@ -45,9 +46,9 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"the wiki's throttle", &wiki.ThrottledError{RetryAfter: 90 * time.Second}, 429, "90", false},
 		{"its throttle, for a page", ofAPage(&wiki.ThrottledError{RetryAfter: 90 * time.Second}), 429, "90", false},
 		{"its own time", ofAPage(&wiki.UnavailableError{RetryAfter: 300 * time.Second}), 503, "300", true},
-		{"media type", &StatusError{415, "detail"}, 415, "", false},
-		{"too many", &StatusError{429, "detail"}, 429, "2", false},
-		{"overloaded", &StatusError{503, "detail"}, 503, "2", false},
+		{"media type", &StatusError{415, forms.English("detail")}, 415, "", false},
+		{"too many", &StatusError{429, forms.English("detail")}, 429, "2", false},
+		{"overloaded", &StatusError{503, forms.English("detail")}, 503, "2", false},
 		{"client is gone", errors.New("secret"), 503, "2", false},
 		{"unknown", errors.New("secret"), 500, "", true},
 	} {
@@ -61,7 +62,7 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		if f.Status != tt.status || f.Log != tt.log || h.Get("Retry-After") != tt.retryAfter {
 			t.Errorf("%s: %+v, Retry-After %q", tt.name, f, h.Get("Retry-After"))
 		}
-		if f.Detail == "" || f.Detail == "secret" {
+		if f.Detail.String() == "" || f.Detail.String() == "secret" {
 			t.Errorf("%s: detail %q", tt.name, f.Detail)
 		}
 		if challenged := h.Get("WWW-Authenticate") != ""; challenged != errors.Is(tt.err, auth.ErrBadCredentials) {
@@ -79,7 +80,7 @@ func TestRefusedLoginsSayHowLongToWait(t *testing.T) {
 			"Sign in to the wiki itself, then try again in 15 seconds.",
 		&auth.ThrottledError{RetryAfter: 5 * time.Second, Busy: true}: "Too many logins at the same time. Try again in 5 seconds.",
 	} {
-		if got := FailureOf(t.Context(), err).Detail; got != want {
+		if got := FailureOf(t.Context(), err).Detail.String(); got != want {
 			t.Errorf("%v: %q, want %q", err, got, want)
 		}
 	}

@@ -135,9 +135,9 @@ type contentWriter struct {
 	failed int         // the status of an error, or 0
 }
 
-var contentErrors = map[int]string{
-	http.StatusRequestedRangeNotSatisfiable: "The file does not have the range of bytes that was asked for.",
-	http.StatusPreconditionFailed:           "The file is not the one that If-Match names.",
+var contentErrors = map[int]*forms.Message{
+	http.StatusRequestedRangeNotSatisfiable: forms.Say("The file does not have the range of bytes that was asked for."),
+	http.StatusPreconditionFailed:           forms.Say("The file is not the one that If-Match names."),
 }
 
 func (w *contentWriter) Header() http.Header { return w.header }

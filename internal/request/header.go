@@ -1,6 +1,10 @@
 package request
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/formulary/formulary/internal/forms"
+)
 
 // noStore is shared by all responses to save the slice that Header.Set allocates.
 // Do not modify it.
@@ -17,7 +21,9 @@ var crossOrigin = http.NewCrossOriginProtection()
 // Basic passwords on its own.
 func CheckOrigin(r *http.Request) error {
 	if crossOrigin.Check(r) != nil {
-		return &StatusError{http.StatusForbidden, "A browser may not change anything here on behalf of another site."}
+		return &StatusError{
+			http.StatusForbidden, forms.Say("A browser may not change anything here on behalf of another site."),
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/limit"
 )
 
@@ -33,12 +34,9 @@ type limiters struct {
 	authors, signedOut     *limit.Limiter // their callers wait
 }
 
-const (
-	maxWait         = 5 * time.Second
-	signInElsewhere = " Sign in in another tab, and send the form again."
-)
+const maxWait = 5 * time.Second
 
-func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded string) *limit.Limiter {
+func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded *forms.Message) *limit.Limiter {
 	return limit.New(limit.Options{
 		Total: total, PerKey: perKey, Wait: wait, Pace: pace,
 		Busy:       &StatusError{http.StatusTooManyRequests, busy},
@@ -49,20 +47,22 @@ func newLimiter(total, perKey int, wait, pace time.Duration, busy, overloaded st
 func newLimiters(l Limits) limiters {
 	return limiters{
 		Lists: newLimiter(l.Lists, l.ListsPerUser, 0, 0,
-			"You are reading too many lists at one time. Finish or close some of them first.",
-			"Too many lists are being read at one time. Try again in a moment."),
+			forms.Say("You are reading too many lists at one time. Finish or close some of them first."),
+			forms.Say("Too many lists are being read at one time. Try again in a moment.")),
 		Bodies: newLimiter(l.LargeBodies, l.LargeBodiesPerUser, 0, 0,
-			"You are sending or reading too much at one time. Wait until some of your requests are answered.",
-			"Too much is being sent and read at one time. Try again in a moment."),
+			forms.Say("You are sending or reading too much at one time. Wait until some of your requests are answered."),
+			forms.Say("Too much is being sent and read at one time. Try again in a moment.")),
 		Uploads: newLimiter(l.Uploads, l.UploadsPerUser, 0, 0,
-			"You are sending too many files at one time. Wait until some of your requests are answered.",
-			"Too many files are being sent at one time. Try again in a moment."),
+			forms.Say("You are sending too many files at one time. Wait until some of your requests are answered."),
+			forms.Say("Too many files are being sent at one time. Try again in a moment.")),
 		authors: newLimiter(64, 2, maxWait, 50*time.Millisecond,
-			"You are sending too many texts at one time. Wait until some of them are answered.",
-			"Too many texts are being read at one time. Try again in a moment."),
+			forms.Say("You are sending too many texts at one time. Wait until some of them are answered."),
+			forms.Say("Too many texts are being read at one time. Try again in a moment.")),
 		signedOut: newLimiter(64, 4, maxWait, 200*time.Millisecond,
-			"You are not signed in any more, and too many forms are being sent from your address."+signInElsewhere,
-			"You are not signed in any more, and too many forms are being sent."+signInElsewhere),
+			forms.Say("You are not signed in any more, and too many forms are being sent from your address. "+
+				"Sign in in another tab, and send the form again."),
+			forms.Say("You are not signed in any more, and too many forms are being sent. "+
+				"Sign in in another tab, and send the form again.")),
 	}
 }
 

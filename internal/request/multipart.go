@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -34,8 +35,9 @@ type multipartBody struct {
 	values  int   // that were repeated so far; see MaxValues
 	refused bool  // an answer has a fault
 	answers []forms.Answer
-	byField map[string]int // index in answers
-	sent    map[string]int // files of a field, stored or not
+	byField map[string]int              // index in answers
+	sent    map[string]int              // files of a field, stored or not
+	faults  map[string][]*forms.Message // of a field's files, for pages
 }
 
 // DecodeMultipart reads the answers out of a body of multipart/form-data. Their files
@@ -61,6 +63,7 @@ func DecodeMultipart(w http.ResponseWriter, c *Call, access *service.Access, ext
 	m := &multipartBody{
 		call: c, access: access, extra: extra, maxBody: c.Backend.MaxBody, maxFile: c.Backend.Service.MaxFile(),
 		parts: parts, byField: map[string]int{}, sent: map[string]int{},
+		faults: map[string][]*forms.Message{},
 	}
 	if err := parts.readAll(m.part); err != nil {
 		access.DropFiles(c.Context(), service.StagedFiles(m.answers))
@@ -75,7 +78,7 @@ func (m *multipartBody) part(p formPart) error {
 	if m.text += int64(len(p.name)); m.text > m.maxBody {
 		return m.tooMuchText()
 	}
-	if fault := p.fault(); fault != "" {
+	if fault := p.fault(); fault != nil {
 		m.note(p.name, fault)
 		return m.discard(p)
 	}
@@ -86,7 +89,8 @@ func (m *multipartBody) part(p formPart) error {
 }
 
 func (m *multipartBody) tooMuchText() error {
-	return errNoRoom("The texts of the body are larger than %d bytes together.", m.maxBody)
+	return errNoRoom(forms.SayN("The texts of the body are larger than {0} byte together.",
+		"The texts of the body are larger than {0} bytes together.", int(m.maxBody)))
 }
 
 // answer returns the answer for a field, new if there is none yet.
@@ -101,7 +105,7 @@ func (m *multipartBody) answer(name string) (a *forms.Answer, isNew bool) {
 }
 
 // note records what is wrong with the way in which a field was sent.
-func (m *multipartBody) note(name, fault string) {
+func (m *multipartBody) note(name string, fault *forms.Message) {
 	a, _ := m.answer(name)
 	a.Malformed = cmp.Or(a.Malformed, fault)
 	m.refused = true
@@ -109,7 +113,7 @@ func (m *multipartBody) note(name, fault string) {
 
 // misfit records why a value can't be one of the field. A field that always
 // shows refuses it; of one that has a condition, it is not yet known.
-func (m *multipartBody) misfit(name string, field *forms.Field, message string) {
+func (m *multipartBody) misfit(name string, field *forms.Field, message *forms.Message) {
 	a, _ := m.answer(name)
 	a.Misfit = cmp.Or(a.Misfit, message)
 	m.refused = m.refused || field.Condition == nil
@@ -128,7 +132,7 @@ func (m *multipartBody) textPart(p formPart) error {
 	value := string(content)
 	if p.name == charsetPart {
 		if !strings.EqualFold(value, "utf-8") {
-			return forms.InvalidRequest(charsetPart + " must be UTF-8: send the body in UTF-8")
+			return forms.InvalidRequest(forms.English(charsetPart + " must be UTF-8: send the body in UTF-8"))
 		}
 		return nil
 	}
@@ -144,7 +148,7 @@ func (m *multipartBody) textPart(p formPart) error {
 func (m *multipartBody) textAnswer(name, value string) error {
 	field := m.access.Form.Field(name)
 	if field != nil && field.Type == forms.File && value != "" {
-		m.misfit(name, field, "must be sent as a file: the part needs a filename")
+		m.misfit(name, field, forms.English("must be sent as a file: the part needs a filename"))
 		return nil
 	}
 	a, isNew := m.answer(name)
@@ -152,18 +156,18 @@ func (m *multipartBody) textAnswer(name, value string) error {
 	case isNew:
 		a.Value = value
 	case m.sent[name] > 0:
-		m.note(name, "must be sent as files only")
+		m.note(name, forms.English("must be sent as files only"))
 	default:
 		if !a.IsList {
 			a.IsList, a.List, a.Value = true, []string{a.Value}, ""
 		}
 		a.List = append(a.List, value)
 		if m.values++; m.values > MaxValues {
-			return errNoRoom("All lists together may hold %d values.", MaxValues)
+			return errNoRoom(forms.SayN("All lists together may hold {0} value.", "All lists together may hold {0} values.", MaxValues))
 		}
 	}
 	if m.extra == nil && field != nil && field.Condition == nil && !field.MultiValue() {
-		if msg := field.CheckAnswer(*a); msg != "" { // before files are stored in vain
+		if msg := field.CheckAnswer(*a); msg != nil { // before files are stored in vain
 			m.misfit(name, field, msg)
 		}
 	}
@@ -179,12 +183,12 @@ func (m *multipartBody) filePart(p formPart) error {
 		return nil // a browser's field without a file; of an unknown field it is a fault
 	}
 	if m.files++; m.files > service.MaxFiles {
-		return errNoRoom("A submission may have %d files.", service.MaxFiles)
+		return errNoRoom(forms.SayN("A submission may have {0} file.", "A submission may have {0} files.", service.MaxFiles))
 	}
 	m.sent[name]++
 	tooMany, stage := m.sent[name] > service.MaxFilesPerField, false
 	if tooMany && m.extra == nil {
-		return errNoRoom("A field may have %d files.", service.MaxFilesPerField)
+		return errNoRoom(forms.English(fmt.Sprintf("A field may have %d files.", service.MaxFilesPerField)))
 	}
 	switch {
 	case field == nil:
@@ -197,12 +201,12 @@ func (m *multipartBody) filePart(p formPart) error {
 		m.misfit(name, field, forms.MsgByEditors)
 	default:
 		a, isNew := m.answer(name)
-		if !isNew && m.sent[name] == 1 && a.Malformed == "" && a.Misfit == "" { // it was sent as a text
-			m.note(name, "must be sent as files only")
+		if !isNew && m.sent[name] == 1 && a.Malformed == nil && a.Misfit == nil { // it was sent as a text
+			m.note(name, forms.English("must be sent as files only"))
 		}
 		stage = m.extra != nil
 	}
-	if a, _ := m.answer(name); !stage && (m.refused || a.Misfit != "") {
+	if a, _ := m.answer(name); !stage && (m.refused || a.Misfit != nil) {
 		addName(a, forms.CleanFileName(p.fileName)) // for it not to be missing, and to tell what was not stored
 		return m.discard(content)
 	}
@@ -218,7 +222,8 @@ func (m *multipartBody) stage(name string, field *forms.Field, fileName, declare
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		message := invalid.Fields[field.ID]
 		if m.extra != nil {
-			a.Misfit = nameFile(a.Misfit, message, fileName)
+			m.faults[name] = nameFile(m.faults[name], message, fileName)
+			a.Misfit = forms.Join(m.faults[name])
 		}
 		m.misfit(name, field, message)
 		return m.discard(content)
@@ -232,12 +237,14 @@ func (m *multipartBody) stage(name string, field *forms.Field, fileName, declare
 }
 
 // nameFile adds a file to the faults of a field, each of which names its files.
-func nameFile(faults, message, fileName string) string {
-	message += " ("
-	if before, names, found := strings.Cut(faults, message); found {
-		return before + message + fileName + ", " + names
+func nameFile(faults []*forms.Message, message *forms.Message, fileName string) []*forms.Message {
+	for _, fault := range faults {
+		if names, _ := fault.Args[1].([]string); fmt.Sprint(fault.Args[0]) == message.String() {
+			fault.Args[1] = append(names, fileName)
+			return faults
+		}
 	}
-	return strings.TrimPrefix(faults+"; ", "; ") + message + fileName + ")"
+	return append(faults, forms.Say("{0} ({1})", message, []string{fileName}))
 }
 
 // addName adds the name of a file to the value of its field.
@@ -256,5 +263,5 @@ func (m *multipartBody) discard(content io.Reader) error {
 }
 
 func (m *multipartBody) tooLargeFile() error {
-	return errNoRoom("A file is too large: each may have at most %s.", forms.SizeText(m.maxFile))
+	return errNoRoom(forms.Say("A file is too large: each may have at most {0}.", forms.SizeText(m.maxFile)))
 }

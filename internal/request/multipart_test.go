@@ -203,14 +203,14 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 		want  map[string]string
 	}{
 		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": accept + " (a.exe)"}},
-		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": accept + " (b.exe, a.exe)"}},
+		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": accept + " (a.exe, b.exe)"}},
 		"a good one between": {
 			[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.pdf", "%PDF-1.7"}, {"pic", "c.exe", "MZ"}, {"doc", "d", "x"}},
-			map[string]string{"pic": accept + " (c.exe, a.exe)"},
+			map[string]string{"pic": accept + " (a.exe, c.exe)"},
 		},
 		"for other reasons": {
 			[]part{{"pic", "a.pdf", "%PDF-1.7"}, {"pic", "b.pdf", large}, {"pic", "c.pdf", "text"}, {"pic", "d.pdf", large}},
-			map[string]string{"pic": "must be at most 1 kB (d.pdf, b.pdf); " + accept + " (c.pdf)"},
+			map[string]string{"pic": "must be at most 1 kB (b.pdf, d.pdf); " + accept + " (c.pdf)"},
 		},
 		"of two fields": {
 			[]part{{"pic", "a.exe", "MZ"}, {"proof", "b.exe", "MZ"}},
@@ -223,8 +223,8 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 		}
 		got := map[string]string{}
 		for _, a := range answers {
-			if a.Misfit != "" {
-				got[a.FieldID] = a.Misfit
+			if a.Misfit != nil {
+				got[a.FieldID] = a.Misfit.String()
 			}
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -1,7 +1,6 @@
 package request
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -29,7 +28,8 @@ type Params struct {
 const maxQuery = 8 << 10
 
 var errQueryTooLong = &StatusError{
-	http.StatusRequestURITooLong, fmt.Sprintf("The query of the URL is longer than %d bytes.", maxQuery),
+	http.StatusRequestURITooLong, forms.SayN("The query of the URL is longer than {0} byte.",
+		"The query of the URL is longer than {0} bytes.", maxQuery),
 }
 
 // ReadParams reads the query of an address. Of a query that can't be read, Values
@@ -41,7 +41,7 @@ func ReadParams(rawQuery string) *Params {
 	values, err := parseQuery(rawQuery)
 	p := &Params{Values: values}
 	if err != nil {
-		p.Invalid.AddError("the query of the URL can't be read: use %-escapes for special characters")
+		p.Invalid.AddError(forms.Say("the query of the URL can't be read: use %-escapes for special characters"))
 	}
 	return p
 }
@@ -96,7 +96,7 @@ func (p *Params) Flag(name string, usual bool) bool {
 	case value == "false":
 		return false
 	case given:
-		p.Invalid.AddError(name + " must be true or false")
+		p.Invalid.AddError(forms.Say("{0} must be true or false", name))
 	}
 	return usual
 }
@@ -105,7 +105,7 @@ func (p *Params) Flag(name string, usual bool) bool {
 func (p *Params) One(name string) (value string, given bool) {
 	values := p.Values[name]
 	if len(values) > 1 {
-		p.Invalid.AddError(name + " must not be given twice")
+		p.Invalid.AddError(forms.Say("{0} must not be given twice", name))
 	}
 	return p.Values.Get(name), len(values) > 0
 }
@@ -115,7 +115,7 @@ func (p *Params) One(name string) (value string, given bool) {
 func (p *Params) text(name string) (value string, given bool) {
 	value, given = p.One(name)
 	if !utf8.ValidString(value) || strings.Contains(value, "\x00") {
-		p.Invalid.AddError(name + " must be text in UTF-8")
+		p.Invalid.AddError(forms.Say("{0} must be text in UTF-8", name))
 		return "", given
 	}
 	return value, given
@@ -139,20 +139,21 @@ func (p *Params) filters(opts *service.ListOptions) {
 		p.filter(opts, name, values)
 	}
 	if count > forms.MaxRules {
-		p.Invalid.AddError(fmt.Sprintf("there must be at most %d filters", forms.MaxRules))
+		p.Invalid.AddError(forms.TooManyRules)
 	}
 }
 
 func (p *Params) filter(opts *service.ListOptions, name string, values []string) {
 	id, operator, ok := ParseFilter(name)
 	if !ok {
-		p.Invalid.AddError(printable(name) + " is not a filter: write filter[ID]=VALUE or filter[ID][OPERATOR]=VALUE")
+		p.Invalid.AddError(forms.Say("{0} is not a filter: write filter[ID]=VALUE or filter[ID][OPERATOR]=VALUE",
+			printable(name)))
 		return
 	}
 	for _, v := range values {
 		rule, fault := forms.NewRule(id, operator, v)
-		if fault != "" {
-			p.Invalid.AddError(printable(name) + " " + fault)
+		if fault != nil {
+			p.Invalid.AddError(forms.Say("{0} {1}", printable(name), fault))
 			return
 		}
 		opts.Filter.Rules = append(opts.Filter.Rules, rule)
@@ -182,14 +183,14 @@ func (p *Params) page(opts *service.ListOptions) {
 	if v, given := p.One("limit"); given {
 		n, ok := ParseID(v)
 		if !ok || n > maxLimit {
-			p.Invalid.AddError(fmt.Sprintf("limit must be a number from 1 to %d", maxLimit))
+			p.Invalid.AddError(forms.Say("limit must be a number from 1 to {0}", maxLimit))
 		}
 		opts.Limit = int(n)
 	}
 	if v, given := p.One("after"); given {
 		id, ok := ParseID(v)
 		if !ok && v != "0" {
-			p.Invalid.AddError("after must be the id of a submission")
+			p.Invalid.AddError(forms.Say("after must be the id of a submission"))
 		}
 		opts.After = id
 	}
@@ -197,7 +198,7 @@ func (p *Params) page(opts *service.ListOptions) {
 	case v == "desc":
 		opts.Descending = true
 	case v != "asc" && given:
-		p.Invalid.AddError("order must be asc or desc")
+		p.Invalid.AddError(forms.Say("order must be asc or desc"))
 	}
 	opts.Count = p.Flag("count", false)
 }
@@ -208,20 +209,20 @@ func (p *Params) sort(opts *service.ListOptions) {
 	opts.Cursor = cursor
 	v, sorted := p.text("sort")
 	if hasCursor && cursor == "" {
-		p.Invalid.AddError("cursor must be that of a page before")
+		p.Invalid.AddError(forms.Say("cursor must be that of a page before"))
 	}
 	if !sorted {
 		return
 	}
 	if p.Values.Has("after") {
-		p.Invalid.AddError("after is of a list by id: a sorted one goes on with cursor")
+		p.Invalid.AddError(forms.Say("after is of a list by id: a sorted one goes on with cursor"))
 	}
 	if p.Values.Has("order") {
-		p.Invalid.AddError("order is of a list by id: write sort=-ID to sort in descending order")
+		p.Invalid.AddError(forms.Say("order is of a list by id: write sort=-ID to sort in descending order"))
 	}
 	id, descending := strings.CutPrefix(v, "-")
 	if id == "" {
-		p.Invalid.AddError("sort must be the id of a field, or -ID to sort in descending order")
+		p.Invalid.AddError(forms.Say("sort must be the id of a field, or -ID to sort in descending order"))
 	}
 	opts.Sort = &forms.Sort{ID: id, Descending: descending}
 }
@@ -245,7 +246,7 @@ func NextPage(at *url.URL, page service.ListPage) string {
 func PathID(r *http.Request, name string) (int64, error) {
 	id, ok := ParseID(r.PathValue(name))
 	if !ok {
-		return 0, service.Errorf(service.NotFound, "An id in this path is not a number that an id can be.")
+		return 0, service.NewError(service.NotFound, forms.Say("An id in this path is not a number that an id can be."))
 	}
 	return id, nil
 }

@@ -97,7 +97,7 @@ func TestRefusedListOptions(t *testing.T) {
 		"filter[a][nope]=&filter[" + strings.Repeat("é", 300) + "=1": "é… is not a filter",
 	} {
 		_, invalid := listOptions(t, query)
-		if err := invalid.Err(); err == nil || !strings.Contains(strings.Join(invalid.Errors, "\n"), want) {
+		if err := invalid.Err(); err == nil || !strings.Contains(forms.Join(invalid.Errors).String(), want) {
 			t.Errorf("%s: %q, want %q", query, invalid.Errors, want)
 		}
 	}
@@ -149,9 +149,9 @@ func FuzzListOptions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query string) {
 		opts, invalid := listOptions(t, query)
 		if invalid.Err() != nil {
-			for _, e := range invalid.Errors {
-				if strings.ToValidUTF8(e, "") != e || len(e) > 1000 {
-					t.Fatalf("%q: %q", query, e)
+			for _, m := range invalid.Errors {
+				if e := m.String(); strings.ToValidUTF8(e, "") != e || len(e) > 1000 {
+					t.Fatalf("%q: %q", query, m)
 				}
 			}
 			return

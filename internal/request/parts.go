@@ -28,9 +28,11 @@ const (
 	readAhead     = 8 << 10  // more than mime/multipart reads ahead
 )
 
+var msgPartHeader = forms.English(fmt.Sprintf("The header of a part is larger than %d bytes.", maxPartHeader))
+
 // errNoRoom says which bound of a multipart body is exceeded.
-func errNoRoom(format string, args ...any) error {
-	return &StatusError{http.StatusRequestEntityTooLarge, fmt.Sprintf(format, args...)}
+func errNoRoom(detail *forms.Message) error {
+	return &StatusError{http.StatusRequestEntityTooLarge, detail}
 }
 
 // IsMultipart reports whether a body with this header is multipart/form-data.
@@ -47,19 +49,21 @@ func boundaryOf(h http.Header) (string, error) {
 	}
 	contentType := h.Get("Content-Type")
 	if len(contentType) > maxPartField {
-		return "", forms.InvalidRequest(fmt.Sprintf("Content-Type must not be longer than %d bytes", maxPartField))
+		return "", forms.InvalidRequest(forms.English(
+			fmt.Sprintf("Content-Type must not be longer than %d bytes", maxPartField)))
 	}
 	_, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || len(h["Content-Type"]) > 1 || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
 		return "", &StatusError{
 			Status: http.StatusUnsupportedMediaType,
-			Detail: "Send the body with one Content-Type: multipart/form-data with one boundary, in UTF-8.",
+			Detail: forms.English("Send the body with one Content-Type: multipart/form-data with one boundary, in UTF-8."),
 		}
 	}
 	boundary := params["boundary"]
 	if boundary == "" || len(boundary) > maxBoundary {
-		return "", forms.InvalidRequest(fmt.Sprintf("Content-Type must name a boundary of 1 to %d characters", maxBoundary))
+		return "", forms.InvalidRequest(forms.English(
+			fmt.Sprintf("Content-Type must name a boundary of 1 to %d characters", maxBoundary)))
 	}
 	return boundary, nil
 }
@@ -127,7 +131,7 @@ var errNotMultipart = errors.New("not multipart/form-data")
 // readAll calls read for each part, and returns nil if the body has arrived in full.
 func (p *partReader) readAll(read func(formPart) error) error {
 	for {
-		p.allow(maxPartHeader, errNoRoom("The header of a part is larger than %d bytes.", maxPartHeader))
+		p.allow(maxPartHeader, errNoRoom(msgPartHeader))
 		raw, err := p.parts.NextRawPart()
 		if err == io.EOF { // one that is wrapped means that the last boundary is missing
 			return p.end()
@@ -136,7 +140,7 @@ func (p *partReader) readAll(read func(formPart) error) error {
 			return fmt.Errorf("%w: %w", errNotMultipart, err)
 		}
 		if p.count++; p.count > MaxNames {
-			return errNoRoom("The body has more than %d parts.", MaxNames)
+			return errNoRoom(forms.SayN("The body has more than {0} part.", "The body has more than {0} parts.", MaxNames))
 		}
 		part, fault := p.describe(raw)
 		if fault == nil {
@@ -151,7 +155,7 @@ func (p *partReader) readAll(read func(formPart) error) error {
 // end reads what follows the last boundary. It means nothing (RFC 2046), so there must
 // not be much of it.
 func (p *partReader) end() error {
-	p.allow(readAhead, forms.InvalidRequest("the body has more after its last boundary"))
+	p.allow(readAhead, forms.InvalidRequest(forms.English("the body has more after its last boundary")))
 	_, err := io.Copy(io.Discard, p.body)
 	return err
 }
@@ -167,34 +171,36 @@ var escapedNames = strings.NewReplacer("%22", `"`, "%0D", "\r", "%0A", "\n")
 func (p *partReader) describe(part *multipart.Part) (formPart, error) {
 	for _, field := range []string{"Content-Disposition", "Content-Type"} {
 		if len(part.Header.Get(field)) > maxPartField {
-			return formPart{}, errNoRoom("The %s of a part is longer than %d bytes.", field, maxPartField)
+			return formPart{}, errNoRoom(forms.English(
+				fmt.Sprintf("The %s of a part is longer than %d bytes.", field, maxPartField)))
 		}
 	}
 	disposition, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	name := escapedNames.Replace(params["name"])
 	if err != nil || disposition != "form-data" || name == "" || len(part.Header["Content-Disposition"]) > 1 {
-		return formPart{}, forms.InvalidRequest(fmt.Sprintf(
+		return formPart{}, forms.InvalidRequest(forms.English(fmt.Sprintf(
 			`part %d must have one Content-Disposition: form-data; name="the id of a field"`, p.count,
-		))
+		)))
 	}
 	if !utf8.ValidString(name) {
-		return formPart{}, forms.InvalidRequest(fmt.Sprintf("the name of part %d is not in UTF-8", p.count))
+		return formPart{}, forms.InvalidRequest(forms.English(fmt.Sprintf("the name of part %d is not in UTF-8", p.count)))
 	}
 	fileName, isFile := params["filename"]
 	return formPart{part, name, escapedNames.Replace(fileName), isFile}, nil
 }
 
 // fault returns what is wrong with the way in which the part is encoded.
-func (p formPart) fault() string {
+func (p formPart) fault() *forms.Message {
 	encoding := strings.ToLower(p.Header.Get("Content-Transfer-Encoding"))
 	mediaType, params, _ := mime.ParseMediaType(p.Header.Get("Content-Type"))
 	charset := strings.ToLower(params["charset"])
 	switch {
 	case !slices.Contains([]string{"", "7bit", "8bit", "binary"}, encoding), strings.HasPrefix(mediaType, "multipart/"),
 		!p.isFile && !slices.Contains([]string{"", "utf-8", "us-ascii"}, charset):
-		return "must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, and not as a multipart of its own"
+		return forms.English("must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, " +
+			"and not as a multipart of its own")
 	}
-	return ""
+	return nil
 }
 
 // explain tells faults of the connection from those of the syntax. Errors that
@@ -208,11 +214,11 @@ func (p *partReader) explain(c *Call, err error) error {
 	case errors.As(err, &status), errors.As(err, &known):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return forms.InvalidRequest("the body is not valid multipart/form-data: it ends before its last boundary")
+		return forms.InvalidRequest(forms.English("the body is not valid multipart/form-data: it ends before its last boundary"))
 	case errors.Is(err, errNotMultipart):
-		return forms.InvalidRequest(fmt.Sprintf(
+		return forms.InvalidRequest(forms.English(fmt.Sprintf(
 			"the body is not valid multipart/form-data: part %d can't be read", p.count+1,
-		))
+		)))
 	default:
 		return err
 	}

@@ -17,14 +17,14 @@ var errNotModified = errors.New("not modified")
 
 var errChanged = &request.StatusError{
 	Status: http.StatusPreconditionFailed,
-	Detail: "The submission, or the form's fields, changed since the ETag that If-Match names. Nothing was changed now. " +
-		"Read the submission again, and send the request with its new ETag. " +
-		"Weak tags (W/), which a proxy that compresses answers makes, never match.",
+	Detail: forms.English("The submission, or the form's fields, changed since the ETag that If-Match names. " +
+		"Nothing was changed now. Read the submission again, and send the request with its new ETag. " +
+		"Weak tags (W/), which a proxy that compresses answers makes, never match."),
 }
 
 var errNoneMatch = &request.StatusError{
 	Status: http.StatusPreconditionFailed,
-	Detail: "The submission is in a state that If-None-Match excludes. Nothing was changed.",
+	Detail: forms.English("The submission is in a state that If-None-Match excludes. Nothing was changed."),
 }
 
 // precondition is nil where the request's header names no tags.
@@ -84,7 +84,8 @@ func parseTags(name string, lines []string) (tags []string, err error) {
 	case text == anyTag:
 		return []string{anyTag}, nil
 	case !tagList.MatchString(text):
-		return nil, forms.InvalidRequest(name + ` must be "*", or entity tags in double quotes, separated by commas`)
+		return nil, forms.InvalidRequest(forms.English(
+			name + ` must be "*", or entity tags in double quotes, separated by commas`))
 	}
 	return oneTag.FindAllString(text, -1), nil
 }

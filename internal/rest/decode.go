@@ -49,9 +49,10 @@ type body struct {
 const maxNameBytes = 256 << 10 // of all names together; ids of a thousand fields are less
 
 var (
-	tooManyNames  = fmt.Sprintf("the body has more than %d fields", request.MaxNames)
-	tooLongNames  = fmt.Sprintf("the ids of the fields have more than %d bytes together", maxNameBytes)
-	tooManyValues = fmt.Sprintf("is too long: all lists together may hold %d values", request.MaxValues)
+	wrongType     = forms.English("must be a text, or a list of texts")
+	tooManyNames  = forms.English(fmt.Sprintf("the body has more than %d fields", request.MaxNames))
+	tooLongNames  = forms.English(fmt.Sprintf("the ids of the fields have more than %d bytes together", maxNameBytes))
+	tooManyValues = forms.English(fmt.Sprintf("is too long: all lists together may hold %d values", request.MaxValues))
 )
 
 var bodies = sync.Pool{New: func() any { return new(body) }}
@@ -80,7 +81,7 @@ func decode(w http.ResponseWriter, c *request.Call, form *forms.Form, d decoder)
 	}
 	text := b.buf.Bytes()
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, forms.InvalidRequest("the body is empty; it must be a JSON object")
+		return nil, forms.InvalidRequest(forms.English("the body is empty; it must be a JSON object"))
 	}
 	b.json.Reset(&b.buf)
 	answers, err := d.read(b, make([]forms.Answer, 0, min(len(form.Fields), usualFields)))
@@ -115,8 +116,8 @@ func checkMediaType(h http.Header) error {
 	if err != nil || mediaType != encode.JSONType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
 		return &request.StatusError{
 			Status: http.StatusUnsupportedMediaType,
-			Detail: "Send the body in UTF-8, with Content-Type: application/json, " +
-				"or multipart/form-data if a submission has files.",
+			Detail: forms.English("Send the body in UTF-8, with Content-Type: application/json, " +
+				"or multipart/form-data if a submission has files."),
 		}
 	}
 	return nil
@@ -130,7 +131,7 @@ func (d *body) end() error {
 	case err != nil:
 		return err
 	default:
-		return forms.InvalidRequest("the body has more after its JSON object")
+		return forms.InvalidRequest(forms.English("the body has more after its JSON object"))
 	}
 }
 
@@ -142,18 +143,19 @@ func (d decoder) explain(err error) error {
 	}
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
-		return forms.InvalidRequest("the body is not valid JSON: it ends too early")
+		return forms.InvalidRequest(forms.English("the body is not valid JSON: it ends too early"))
 	}
 	duplicate := errors.Is(syntax.Err, jsontext.ErrDuplicateName)
 	reason := strings.TrimPrefix(syntax.Err.Error(), "jsontext: ")
 	field, below, ok := d.fieldAt(slices.Collect(syntax.JSONPointer.Tokens()))
 	switch {
 	case ok && duplicate && !below:
-		return forms.InvalidField(field, "is there twice")
+		return forms.InvalidField(field, forms.English("is there twice"))
 	case ok && !errors.Is(syntax.Err, io.ErrUnexpectedEOF):
-		return forms.InvalidField(field, "is not valid JSON: "+reason)
+		return forms.InvalidField(field, forms.English("is not valid JSON: "+reason))
 	default:
-		return forms.InvalidRequest(fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset))
+		return forms.InvalidRequest(forms.English(
+			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset)))
 	}
 }
 
@@ -267,7 +269,7 @@ func (d *body) skip() error {
 // Any other value is not read: no field is in it.
 func (d *body) mustObject(message string, member func(name []byte) error) error {
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
-		return forms.InvalidRequest(message)
+		return forms.InvalidRequest(forms.English(message))
 	}
 	_, err := d.object(func(name []byte) error {
 		if err := d.count(len(name)); err != nil {
@@ -290,7 +292,6 @@ func (d *body) text() (s []byte, ok bool, err error) {
 
 // value reads a field's value into the answer: a string or a list of strings.
 func (d *body) value(a *forms.Answer) error {
-	const wrongType = "must be a text, or a list of texts"
 	if d.json.PeekKind() != '[' {
 		s, ok, err := d.text()
 		if a.Value = string(s); !ok {
@@ -339,7 +340,7 @@ func decodeFlat(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 // decodeNested reads {fields: {<fieldId>: {fieldId, value}}}. Members that the
 // service sets itself are passed over, so that what was read can be sent back.
 func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
-	var faults []string
+	var faults []*forms.Message
 	found := false
 	err := d.mustObject(`the body must be a JSON object with the member "fields"`, func(name []byte) error {
 		switch string(name) {
@@ -362,7 +363,7 @@ func decodeNested(d *body, answers []forms.Answer) ([]forms.Answer, error) {
 	}
 	if !found {
 		var invalid forms.Invalid
-		for _, fault := range append([]string{`the member "fields" is missing`}, faults...) {
+		for _, fault := range append([]*forms.Message{forms.English(`the member "fields" is missing`)}, faults...) {
 			invalid.AddError(fault)
 		}
 		return nil, invalid.Err()
@@ -383,7 +384,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 			hasID = true
 			same, _, err := d.text()
 			if string(same) != id {
-				answer.Malformed = fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id))
+				answer.Malformed = forms.English(fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id)))
 			}
 			return err
 		case "value":
@@ -400,17 +401,17 @@ func (d *body) entry(id string) (forms.Answer, error) {
 		}
 	})
 	switch {
-	case err != nil || answer.Malformed != "":
+	case err != nil || answer.Malformed != nil:
 	case !ok:
-		answer.Malformed = `must be an object with "fieldId" and "value"`
+		answer.Malformed = forms.English(`must be an object with "fieldId" and "value"`)
 	case !hasID:
-		answer.Malformed = `the member "fieldId" is missing`
+		answer.Malformed = forms.English(`the member "fieldId" is missing`)
 	case !hasValue:
-		answer.Malformed = `the member "value" is missing`
+		answer.Malformed = forms.English(`the member "value" is missing`)
 	}
 	return answer, err
 }
 
-func unknownMember(name []byte) string {
-	return fmt.Sprintf("unknown member %q", forms.Clip(string(name)))
+func unknownMember(name []byte) *forms.Message {
+	return forms.English(fmt.Sprintf("unknown member %q", forms.Clip(string(name))))
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -43,7 +44,7 @@ func getAsked(w http.ResponseWriter, c *request.Call) error {
 	case err != nil:
 		return err
 	case form == nil:
-		return service.Errorf(service.NotFound, "It is not known how the form was when this was sent.")
+		return service.NewError(service.NotFound, forms.English("It is not known how the form was when this was sent."))
 	}
 	return send(w, c, encode.Form(form))
 }

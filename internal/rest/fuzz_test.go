@@ -78,10 +78,10 @@ func checkAnswers(t *testing.T, model string, data []byte, answers []forms.Answe
 		t.Fatalf("accepted %q, which encoding/json refuses: %v", data, err)
 	}
 	for _, a := range answers {
-		if !utf8.ValidString(a.FieldID) || !utf8.ValidString(a.Value) || !utf8.ValidString(a.Malformed) {
+		if !utf8.ValidString(a.FieldID) || !utf8.ValidString(a.Value) || !utf8.ValidString(a.Malformed.String()) {
 			t.Fatalf("%q gives text that is not UTF-8: %+v", data, a)
 		}
-		if a.Malformed != "" || a.IsList || other == nil {
+		if a.Malformed != nil || a.IsList || other == nil {
 			continue
 		}
 		want := other[a.FieldID]
@@ -122,7 +122,7 @@ func FuzzParseTags(f *testing.F) {
 }
 
 func faultless(answers []forms.Answer) []forms.Answer {
-	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool { return a.Malformed != "" })
+	return slices.DeleteFunc(slices.Clone(answers), func(a forms.Answer) bool { return a.Malformed != nil })
 }
 
 func encodeAnswers(model string, answers []forms.Answer) []byte {

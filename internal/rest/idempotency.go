@@ -21,9 +21,9 @@ func idempotencyKey(h http.Header) (string, error) {
 	}
 	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
 	if len(values) > 1 || values[0] == "" || len(values[0]) > maxKey || strings.ContainsFunc(values[0], invisible) {
-		return "", forms.InvalidRequest(fmt.Sprintf(
+		return "", forms.InvalidRequest(forms.English(fmt.Sprintf(
 			"Idempotency-Key must be given once, with 1 to %d visible ASCII characters", maxKey,
-		))
+		)))
 	}
 	return values[0], nil
 }

@@ -31,5 +31,5 @@ func fail(w http.ResponseWriter, c *request.Call, err error) {
 		c.LogError("request failed", err)
 	}
 	failure.SetHeader(w.Header())
-	problem.Write(w, failure.Status, failure.Detail)
+	problem.Write(w, failure.Status, failure.Detail.String())
 }

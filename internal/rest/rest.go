@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/problem"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -98,7 +99,7 @@ func (h handler) answer(w http.ResponseWriter, c *request.Call) {
 // noEndpoint answers requests that match no endpoint.
 func noEndpoint(w http.ResponseWriter, allowed []string) error {
 	if len(allowed) == 0 {
-		return service.Errorf(service.NotFound, "There is nothing at this path.")
+		return service.NewError(service.NotFound, forms.English("There is nothing at this path."))
 	}
 	problem.MethodNotAllowed(w, allowed...)
 	return nil

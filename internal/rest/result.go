@@ -16,7 +16,7 @@ func deleteResult(w http.ResponseWriter, c *request.Call) error {
 	case err != nil:
 		return err
 	case only: // a caller who asks for a validation does not expect a delete
-		return forms.InvalidRequest("validate is for creating and updating: a delete does not take it")
+		return forms.InvalidRequest(forms.English("validate is for creating and updating: a delete does not take it"))
 	}
 	if err := access.Delete(c.Context(), id, precondition(c.Request)); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -17,7 +18,7 @@ func validateOnly(rawQuery string) (bool, error) {
 	params := request.ReadParams(rawQuery)
 	values, given := params.Values["validate"]
 	if given && (len(values) > 1 || values[0] != "only") {
-		params.Invalid.AddError(`validate must be "only", and be given once`)
+		params.Invalid.AddError(forms.English(`validate must be "only", and be given once`))
 	}
 	return given, params.Err()
 }

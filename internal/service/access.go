@@ -104,7 +104,7 @@ func (a *Access) Create(
 // newSubmission checks the answers and returns what is to be stored.
 func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 	now := a.Now()
-	if err := a.mayWrite(now, ""); err != nil {
+	if err := a.mayWrite(now); err != nil {
 		return store.New{}, err
 	}
 	entries, files, err := a.Form.NewEntries(answers, a.writer(now))
@@ -125,7 +125,7 @@ func (a *Access) events(eventType string, at time.Time, before map[string]string
 	if a.service.opts.Events == nil {
 		return nil
 	}
-	return a.service.opts.Events(a.Form, a.anonymous, eventType, at, before)
+	return a.service.opts.Events(a.Form, a.page.Lang, a.anonymous, eventType, at, before)
 }
 
 // unfilled is a submission of the caller without what they filled in.
@@ -177,14 +177,14 @@ func (a *Access) MayChange(sub forms.Submission, values func() (map[string]strin
 	case a.owns(sub):
 		return a.locked(values)
 	case a.Rights.SeeAll:
-		return Errorf(Forbidden, "Only editors of this page may change other people's submissions.")
+		return NewError(Forbidden, forms.Say("Only editors of this page may change other people's submissions."))
 	default:
 		return Explain(store.ErrNotFound)
 	}
 }
 
 // ErrLocked tells that only editors may change or delete a submission, by the rules of its form.
-var ErrLocked = Errorf(Forbidden, "Only editors can change it now.")
+var ErrLocked = NewError(Forbidden, forms.Say("Only editors can change it now."))
 
 // locked is ErrLocked if a submission with these values is locked.
 func (a *Access) locked(values func() (map[string]string, error)) error {
@@ -206,7 +206,7 @@ func (a *Access) MayDelete(sub forms.Submission, values func() (map[string]strin
 	case a.Form.Withdraw && a.owns(sub):
 		return a.locked(values)
 	case a.Rights.SeeAll, a.owns(sub):
-		return Errorf(Forbidden, "Only editors of this page may delete submissions.")
+		return NewError(Forbidden, forms.Say("Only editors of this page may delete submissions."))
 	default:
 		return Explain(store.ErrNotFound)
 	}
@@ -279,14 +279,14 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 // shrink.
 func (s *Service) checkSize(entries, stored []forms.Entry) error {
 	if len(entries) > forms.MaxEntries { // fields that have left the page count, too
-		return Errorf(TooLarge, "The submission would have answers to more than %d fields. Nothing was changed.",
-			forms.MaxEntries)
+		return NewError(TooLarge, forms.SayN("The submission would have answers to more than {0} field. Nothing was changed.",
+			"The submission would have answers to more than {0} fields. Nothing was changed.", forms.MaxEntries))
 	}
 	if n := size(entries); n <= s.opts.MaxSubmission || n <= size(stored) {
 		return nil
 	}
-	return Errorf(TooLarge, "The submission as a whole would be larger than %d bytes. Nothing was changed.",
-		s.opts.MaxSubmission)
+	return NewError(TooLarge, forms.SayN("The submission as a whole would be larger than {0} byte. Nothing was changed.",
+		"The submission as a whole would be larger than {0} bytes. Nothing was changed.", int(s.opts.MaxSubmission)))
 }
 
 // size counts what callers choose, so that no submission is larger than the

@@ -123,7 +123,7 @@ func TestBlocked(t *testing.T) {
 	w.wants("may merge", a.MayMerge(t.Context(), sub.ID, nil), "forbidden")
 	w.wants("delete", a.Delete(t.Context(), sub.ID, nil), "forbidden")
 	state, err := a.Availability(t.Context())
-	if err != nil || !strings.Contains(state.Reason, "blocked") {
+	if err != nil || !strings.Contains(state.Reason.String(), "blocked") {
 		t.Errorf("the form is %+v, %v", state, err)
 	}
 }

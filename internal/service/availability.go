@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,12 +12,12 @@ import (
 
 // Availability says whether a form takes new submissions at one time.
 type Availability struct {
-	Reason string // why it takes none, for the caller; "" while it does
-	State  string // the same for everybody, in a word or two
-	// Lead and At are the Reason in two parts if it ends with a point in time: pages
-	// show that in the zone of their reader. At is zero otherwise.
-	Lead string
-	At   time.Time
+	Reason *forms.Message // why it takes none, for the caller; nil while it does
+	State  *forms.Message // the same for everybody, in a word or two
+	// At is when it opens, if Early, or else has closed: pages show a point in time in the
+	// zone of their reader. It is zero if the Reason is another one, or names a day.
+	At    time.Time
+	Early bool
 	// Closes is in the zone of the service, and zero if the form does not close. A
 	// form that closes on a day closes when the next day begins.
 	Closes time.Time
@@ -29,12 +28,12 @@ type Availability struct {
 // Availability returns the state of the form now.
 func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	v := a.window(a.Now())
-	if v.Reason != "" || a.Form.Limit == 0 {
+	if v.Reason != nil || a.Form.Limit == 0 {
 		return v, nil
 	}
 	count, err := a.service.opts.Store.CountForm(ctx, a.Form.PageID, a.Form.ID)
 	if v.Left = max(a.Form.Limit-count, 0); v.Left == 0 && err == nil {
-		v.Reason, v.State = a.fullReason(), "Full"
+		v.Reason, v.State = a.fullReason(), forms.Say("Full")
 	}
 	return v, Explain(err)
 }
@@ -49,37 +48,34 @@ func (a *Access) window(now time.Time) (v Availability) {
 	case a.Rights.Blocked:
 		v.Reason = errBlocked.Detail
 	case f.IsEarly(now, zone):
-		v.State = "Not open yet"
-		v.refuse("this form is not open yet: it opens on", f.Opens, "", zone)
+		v.State, v.Early, v.At = forms.Say("Not open yet"), true, f.Opens.Time.In(zone)
+		var opens any = v.At
+		if f.Opens.Day != "" {
+			opens = forms.Day(f.Opens.Day)
+		}
+		v.Reason = forms.Say("this form is not open yet: it opens on {0} ({1})", opens, zone.String())
+	case f.IsOver(now, zone) && f.Closes.Day != "":
+		v.State = forms.Say("Closed")
+		v.Reason = forms.Say("this form has closed: it took submissions until the end of {0} ({1})",
+			forms.Day(f.Closes.Day), zone.String())
 	case f.IsOver(now, zone):
-		v.State = "Closed"
-		v.refuse("this form has closed: it took submissions until", f.Closes, "the end of ", zone)
+		v.State, v.At = forms.Say("Closed"), f.Closes.Time.In(zone)
+		v.Reason = forms.Say("this form has closed: it took submissions until {0} ({1})", v.At, zone.String())
 	}
 	return v
 }
 
-// refuse sets why the form takes no submissions: something that a moment ends with.
-func (v *Availability) refuse(lead string, m forms.Moment, beforeDay string, zone *time.Location) {
-	if m.Day != "" {
-		v.Reason = fmt.Sprintf("%s %s%s (%s)", lead, beforeDay, m.Day, zone)
-		return
-	}
-	v.Lead, v.At = lead, m.Time.In(zone)
-	v.Reason = fmt.Sprintf("%s %s (%s)", lead, v.At.Format("2006-01-02 15:04:05"), zone)
-}
-
 var errBlocked = &Error{
-	Kind: Forbidden, Detail: "The wiki has blocked your account: you may read, but send and change nothing.",
+	Kind: Forbidden, Detail: forms.Say("The wiki has blocked your account: you may read, but send and change nothing."),
 }
 
-// mayWrite tells what keeps everybody from submitting now, whatever is stored. more is
-// added to the reason.
-func (a *Access) mayWrite(now time.Time, more string) error {
+// mayWrite tells what keeps everybody from submitting now, whatever is stored.
+func (a *Access) mayWrite(now time.Time) error {
 	if a.Rights.Blocked {
 		return errBlocked
 	}
-	if reason := a.window(now).Reason; reason != "" {
-		return forms.InvalidRequest(reason + more)
+	if reason := a.window(now).Reason; reason != nil {
+		return forms.InvalidRequest(reason)
 	}
 	return nil
 }
@@ -90,11 +86,16 @@ func (a *Access) MayUpdate() error {
 	if a.Rights.Edit {
 		return nil
 	}
-	return a.mayWrite(a.Now(), ". Only editors of this page may change submissions now")
+	err := a.mayWrite(a.Now())
+	if closed, ok := errors.AsType[*forms.Invalid](err); ok {
+		closed.Errors[0] = forms.Say("{0}. Only editors of this page may change submissions now", closed.Errors[0])
+	}
+	return err
 }
 
-func (a *Access) fullReason() string {
-	return "this form is full: it takes " + forms.Counted(a.Form.Limit, "submission", "submissions")
+func (a *Access) fullReason() *forms.Message {
+	return forms.SayN("this form is full: it takes {0} submission", "this form is full: it takes {0} submissions",
+		a.Form.Limit)
 }
 
 // explain is Explain for errors that name the rules of the form.

@@ -58,8 +58,8 @@ func (a *Access) openCursor(opts ListOptions) (*forms.Position, error) {
 	if opts.Cursor == "" {
 		return nil, nil //nolint:nilnil // a list begins without a position
 	}
-	refused := forms.InvalidRequest("cursor is not of this list: it was altered, " +
-		"filters, q, username or sort differ, or somebody else has asked for it. Begin again without it")
+	refused := forms.InvalidRequest(forms.Say("cursor is not of this list: it was altered, " +
+		"filters, q, username or sort differ, or somebody else has asked for it. Begin again without it"))
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(opts.Cursor)
 	if err != nil {
 		return nil, refused

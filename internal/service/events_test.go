@@ -21,7 +21,7 @@ type told struct {
 
 // listens has all changes told to a hook, and returns what is stored for it.
 func (w *world) listens() (stored func() []told) {
-	w.opts.Events = func(form *forms.Form, anonymous bool, eventType string, at time.Time, _ map[string]string) []store.Event {
+	w.opts.Events = func(form *forms.Form, _ string, anonymous bool, eventType string, at time.Time, _ map[string]string) []store.Event {
 		if form.PageID != 1 || form.ID == "" {
 			w.t.Errorf("events of form %d %q", form.PageID, form.ID)
 		}
@@ -58,9 +58,9 @@ func testEvents(t *testing.T, on enginetest.Engine) {
 		return w.clock
 	}
 	listen, before := w.opts.Events, map[string]string{"never": "called"}
-	w.opts.Events = func(form *forms.Form, anonymous bool, eventType string, at time.Time, b map[string]string) []store.Event {
+	w.opts.Events = func(form *forms.Form, _ string, anonymous bool, eventType string, at time.Time, b map[string]string) []store.Event {
 		before = b
-		return listen(form, anonymous, eventType, at, b)
+		return listen(form, "", anonymous, eventType, at, b)
 	}
 	a := w.as(editor, "named")
 	merge := func(id int64, value string) error {

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gabriel-vasile/mimetype"
@@ -27,7 +25,7 @@ const (
 )
 
 // TooManyFiles is what is wrong with a field of more than MaxFilesPerField.
-var TooManyFiles = fmt.Sprintf("may have at most %d files", MaxFilesPerField)
+var TooManyFiles = forms.SayN("may have at most {0} file", "may have at most {0} files", MaxFilesPerField)
 
 // sniffBytes is how many bytes from the start of a file decide its media type.
 const sniffBytes = 3 << 10
@@ -53,7 +51,7 @@ func (a *Access) StageFile(
 	content := mimetype.Detect(head)
 	if !accepts(field, name, declaredType, content) {
 		return forms.StoredFile{}, forms.InvalidField(field.ID,
-			"takes "+strings.Join(field.Accept, ", ")+": the name, the type and the content of a file must agree with it")
+			forms.Say("takes {0}: the name, the type and the content of a file must agree with it", field.Accept))
 	}
 	file, err := a.service.opts.Files.StageFile(ctx, buffered)
 	if err != nil {
@@ -65,11 +63,11 @@ func (a *Access) StageFile(
 
 func (a *Access) stageError(field *forms.Field, from *fileReader, err error) error {
 	switch {
-	case from.tooLarge() && field.CheckFileSize(from.read) != "": // the limit of the field
+	case from.tooLarge() && field.CheckFileSize(from.read) != nil: // the limit of the field
 		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
 	case from.tooLarge():
-		return Errorf(TooLarge, "A file is too large: each may have at most %s. Nothing was changed.",
-			forms.SizeText(a.service.opts.MaxFile))
+		return NewError(TooLarge, forms.Say("A file is too large: each may have at most {0}. Nothing was changed.",
+			forms.SizeText(a.service.opts.MaxFile)))
 	case from.err != nil:
 		return from.err
 	default:
@@ -150,7 +148,8 @@ func checkFiles(files, stored []forms.StoredFile) error {
 	if n := len(files); n <= MaxFiles || n <= len(stored) {
 		return nil
 	}
-	return Errorf(TooLarge, "The submission as a whole would have more than %d files. Nothing was changed.", MaxFiles)
+	return NewError(TooLarge, forms.SayN("The submission as a whole would have more than {0} file. Nothing was changed.",
+		"The submission as a whole would have more than {0} files. Nothing was changed.", MaxFiles))
 }
 
 // maxOpenTries bounds how often OpenFile starts over. A file can be replaced between
@@ -173,13 +172,13 @@ func (a *Access) OpenFile(
 			}
 		}
 		if i < 0 {
-			return forms.StoredFile{}, nil, Errorf(NotFound, "There is no such file.")
+			return forms.StoredFile{}, nil, NewError(NotFound, forms.Say("There is no such file."))
 		}
 		content, err := a.service.opts.Files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
 		if !errors.Is(err, store.ErrNotFound) {
 			return sub.Files[i], content, Explain(err)
 		}
 	}
-	return forms.StoredFile{}, nil, Errorf(Unavailable,
-		"The file is being replaced again and again. Try again in a moment.")
+	return forms.StoredFile{}, nil, NewError(Unavailable,
+		forms.Say("The file is being replaced again and again. Try again in a moment."))
 }

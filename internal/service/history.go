@@ -83,7 +83,7 @@ func (a *Access) ClearHistory(ctx context.Context, id int64, pre Precondition) e
 		if _, err := a.Get(ctx, id); err != nil {
 			return err
 		}
-		return Errorf(Forbidden, "Only editors of this page may remove earlier values.")
+		return NewError(Forbidden, forms.Say("Only editors of this page may remove earlier values."))
 	}
 	_, err := a.service.opts.Store.Update(ctx, a.key(id), func(sub forms.Submission) (store.Change, error) {
 		current, err := a.Form.Current(sub)

@@ -40,7 +40,7 @@ func (s *Service) hashAnswers(kind, prefix string, answers []forms.Answer) strin
 	texts := []string{kind, prefix}
 	byField := func(a, b forms.Answer) int { return cmp.Compare(a.FieldID, b.FieldID) }
 	for _, answer := range slices.SortedFunc(slices.Values(answers), byField) {
-		texts = append(texts, answer.FieldID, strconv.FormatBool(answer.IsList), answer.Value, answer.Malformed)
+		texts = append(texts, answer.FieldID, strconv.FormatBool(answer.IsList), answer.Value, answer.Malformed.String())
 		texts = append(append(texts, strconv.Itoa(len(answer.List))), answer.List...)
 		texts = append(texts, strconv.Itoa(len(answer.Files)))
 		for _, file := range answer.Files {
@@ -87,8 +87,8 @@ func (a *Access) createOnce(
 			return forms.Submission{}, false, invalid
 		}
 	}
-	return forms.Submission{}, false, Errorf(Unavailable,
-		"The submission with this Idempotency-Key is being deleted again and again. Try again in a moment.")
+	return forms.Submission{}, false, NewError(Unavailable,
+		forms.English("The submission with this Idempotency-Key is being deleted again and again. Try again in a moment."))
 }
 
 // replay returns the submission that was stored with a key, if there is one.
@@ -100,9 +100,9 @@ func (a *Access) replay(ctx context.Context, r repeatable) (sub forms.Submission
 	case err != nil:
 		return forms.Submission{}, false, Explain(err)
 	case body != r.body:
-		return forms.Submission{}, false, Errorf(KeyReused,
-			"This Idempotency-Key belongs to a submission with other answers. "+
-				"Send the same answers again, or use a new key. Nothing was stored.")
+		return forms.Submission{}, false, NewError(KeyReused,
+			forms.English("This Idempotency-Key belongs to a submission with other answers. "+
+				"Send the same answers again, or use a new key. Nothing was stored."))
 	}
 	sub, err = a.Form.Current(sub)
 	return sub, true, err

@@ -107,7 +107,7 @@ func TestRepeatablesDiffer(t *testing.T) {
 		"a field":      {{FieldID: "a", Value: "1"}, {FieldID: "c", Value: "2"}},
 		"where it is":  {{FieldID: "a", Value: "1b"}, {FieldID: "", Value: "2"}},
 		"a list":       {{FieldID: "a", IsList: true, List: []string{"1"}}, {FieldID: "b", Value: "2"}},
-		"a problem":    {{FieldID: "a", Value: "1", Malformed: "must be a text"}, {FieldID: "b", Value: "2"}},
+		"a problem":    {{FieldID: "a", Value: "1", Malformed: forms.English("must be a text")}, {FieldID: "b", Value: "2"}},
 		"another list": {{FieldID: "a", IsList: true, List: []string{"1", ""}}, {FieldID: "b", Value: "2"}},
 	} {
 		if got := a.repeatable(key, other); got.key != want.key || got.body == want.body {

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -94,7 +93,7 @@ func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, 
 	if opts.By != nil {
 		by = a.Form.Index().Rank(a.Form.CurrentID(*opts.By))
 		if by < 0 || len(a.Form.Fields[by].Options) == 0 {
-			return forms.Summary{}, forms.InvalidRequest("by must be the id of a field with options")
+			return forms.Summary{}, forms.InvalidRequest(forms.Say("by must be the id of a field with options"))
 		}
 	}
 	l, err := a.newLister(ctx, opts)
@@ -120,14 +119,14 @@ type lister struct {
 // field that has left the page: a pass over what is stored finds out.
 func (a *Access) newLister(ctx context.Context, opts ListOptions) (*lister, error) {
 	var invalid forms.Invalid
-	if fault := opts.Filter.Check(); fault != "" {
+	if fault := opts.Filter.Check(); fault != nil {
 		invalid.AddError(fault)
 	}
 	if opts.Sort != nil && (opts.Limit < 1 || opts.Limit > MaxPage) {
-		invalid.AddError(fmt.Sprintf("sort needs a limit of at most %d", MaxPage))
+		invalid.AddError(forms.Say("sort needs a limit of at most {0}", MaxPage))
 	}
 	if opts.Cursor != "" && opts.Sort == nil {
-		invalid.AddError("cursor needs sort")
+		invalid.AddError(forms.Say("cursor needs sort"))
 	}
 	if err := invalid.Err(); err != nil {
 		return nil, err
@@ -178,14 +177,16 @@ func (l *lister) findColumns(ctx context.Context) error {
 // unknown names the parameters whose ids are nowhere.
 func (l *lister) unknown(ids []string) *forms.Invalid {
 	invalid := &forms.Invalid{}
-	const message = "%s: the form has no such field, and none is stored"
+	add := func(parameter string) {
+		invalid.AddError(forms.Say("{0}: the form has no such field, and none is stored", parameter))
+	}
 	for _, r := range l.opts.Filter.Rules {
 		if slices.Contains(ids, r.FieldID) {
-			invalid.AddError(fmt.Sprintf(message, "filter["+forms.Clip(r.FieldID)+"]"))
+			add("filter[" + forms.Clip(r.FieldID) + "]")
 		}
 	}
 	if l.opts.Sort != nil && slices.Contains(ids, l.opts.Sort.ID) {
-		invalid.AddError(fmt.Sprintf(message, "sort="+forms.Clip(l.opts.Sort.ID)))
+		add("sort=" + forms.Clip(l.opts.Sort.ID))
 	}
 	return invalid
 }

@@ -141,7 +141,7 @@ func TestRefusedLists(t *testing.T) {
 	`, MaxPage+1, strings.Repeat("x", forms.MaxFilterBytes+1))) { // gone is in what others sent
 		err := w.as(known[row[0]], "named").List(t.Context(), listing(row[1]), func(forms.Submission) error { t.Error("visited"); return nil })
 		var invalid *forms.Invalid
-		if !errors.As(err, &invalid) || len(invalid.Errors) != 1 || !strings.Contains(invalid.Errors[0], row[2]) {
+		if !errors.As(err, &invalid) || len(invalid.Errors) != 1 || !strings.Contains(invalid.Errors[0].String(), row[2]) {
 			t.Errorf("got %s, want %s", outcome(err), row[2])
 		}
 	}

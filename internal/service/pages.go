@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -38,7 +38,8 @@ const MaxSearch = 200
 // returned for the same caller.
 func (s *Service) Search(who auth.Identity, list PageList, text string) (found []*Access, err error) {
 	if len(text) > MaxSearch {
-		return nil, forms.InvalidRequest(fmt.Sprintf("the text to search for is longer than %d bytes", MaxSearch))
+		return nil, forms.InvalidRequest(forms.SayN("the text to search for is longer than {0} byte",
+			"the text to search for is longer than {0} bytes", MaxSearch))
 	}
 	words := strings.Fields(forms.Fold(text))
 	for _, page := range list {
@@ -93,6 +94,10 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 	return view, nil
 }
 
+func noSuchForm(pageID int64) error {
+	return NewError(NotFound, forms.Say("There is no such form on page {0}.", strconv.FormatInt(pageID, 10)))
+}
+
 func userOf(who auth.Identity) pages.User {
 	return pages.User{Name: who.Name, Groups: who.Groups, Wiki: who.Wiki()}
 }
@@ -102,7 +107,7 @@ func userOf(who auth.Identity) pages.User {
 func (s *Service) page(ctx context.Context, who auth.Identity, pageID int64) (pages.View, error) {
 	page, err := s.opts.Pages.Page(ctx, userOf(who), pageID)
 	if errors.Is(err, pages.ErrNotFound) {
-		return pages.View{}, Errorf(NotFound, "There is no page %d.", pageID)
+		return pages.View{}, NewError(NotFound, forms.Say("There is no page {0}.", strconv.FormatInt(pageID, 10)))
 	}
 	return page, Explain(err)
 }

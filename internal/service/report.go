@@ -90,7 +90,7 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 		return nil, err
 	}
 	if !page.Rights.Edit {
-		return nil, Errorf(Forbidden, "Only editors of this page may see how its forms are written.")
+		return nil, NewError(Forbidden, forms.Say("Only editors of this page may see how its forms are written."))
 	}
 	for _, id := range []string{formID, ""} { // what is broken may be the id
 		hasID := func(b markup.Block) bool { return b.FormID == id && b.Text != "" }
@@ -102,7 +102,7 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 			return block, nil
 		}
 	}
-	return nil, Errorf(NotFound, "There is no such form on page %d.", pageID)
+	return nil, noSuchForm(pageID)
 }
 
 // Report returns what a form in place of the block would do to the newest submissions of the form,

@@ -9,7 +9,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -36,7 +35,9 @@ type Options struct {
 	MaxFile       int64 // bytes of one file; 0 for DefaultMaxFile
 	// Events returns what listeners are to be told of a change, to be stored with it; nil for nothing.
 	// Of an update, before has the values that it changes.
-	Events func(form *forms.Form, anonymous bool, eventType string, at time.Time, before map[string]string) []store.Event
+	Events func(
+		form *forms.Form, pageLang string, anonymous bool, eventType string, at time.Time, before map[string]string,
+	) []store.Event
 }
 
 // Service answers callers.
@@ -102,46 +103,44 @@ const (
 // names no internals; the cause is for the log.
 type Error struct {
 	Kind   Kind
-	Detail string
+	Detail *forms.Message
 	cause  error
 }
 
 func (e *Error) Error() string {
 	if e.cause != nil {
-		return e.Detail + ": " + e.cause.Error()
+		return e.Detail.String() + ": " + e.cause.Error()
 	}
-	return e.Detail
+	return e.Detail.String()
 }
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// Errorf makes an error without a cause.
-func Errorf(kind Kind, format string, args ...any) error {
-	return &Error{Kind: kind, Detail: fmt.Sprintf(format, args...)}
-}
+// NewError makes an error without a cause.
+func NewError(kind Kind, detail *forms.Message) error { return &Error{Kind: kind, Detail: detail} }
 
 // Explain gives the errors of store and page source their kind. Sessions ask the
 // store without this package, so it is exported.
 func Explain(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return Errorf(NotFound, "There is no such submission.")
+		return NewError(NotFound, forms.Say("There is no such submission."))
 	case errors.Is(err, pages.ErrSignedOut):
 		return auth.ErrBadCredentials // no more, though they were right when the request began
 	case errors.Is(err, store.ErrAlreadySubmitted):
-		return forms.InvalidRequest("this form takes one submission from each person, and yours is already there")
+		return forms.InvalidRequest(forms.Say("this form takes one submission from each person, and yours is already there"))
 	case errors.Is(err, store.ErrNoFile):
-		return &Error{Unavailable, "The files took too long to arrive. Send them again.", err}
+		return &Error{Unavailable, forms.Say("The files took too long to arrive. Send them again."), err}
 	case errors.Is(err, store.ErrFull):
-		return &Error{Full, "There is no room to store this. Nothing was changed; tell whoever runs this service.", err}
+		return &Error{Full, forms.Say("There is no room to store this. Nothing was changed; tell whoever runs this service."), err}
 	case errors.Is(err, store.ErrInDoubt):
-		return &Error{InDoubt, "The connection to the database was lost, so this may be stored or not. " +
-			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key.", err}
+		return &Error{InDoubt, forms.Say("The connection to the database was lost, so this may be stored or not. " +
+			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key."), err}
 	case errors.Is(err, pages.ErrBusy):
-		return Errorf(TooMany, "You are asking for too many pages at one time. "+
-			"Wait until some of your requests are answered.")
+		return NewError(TooMany, forms.Say("You are asking for too many pages at one time. "+
+			"Wait until some of your requests are answered."))
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, pages.ErrUnavailable):
-		return &Error{Unavailable, "This can't be done right now. Try again in a moment.", err}
+		return &Error{Unavailable, forms.Say("This can't be done right now. Try again in a moment."), err}
 	default:
 		return err
 	}
@@ -164,7 +163,7 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 	}
 	form := page.Form(formID)
 	if form == nil {
-		return nil, Errorf(NotFound, "There is no such form on page %d.", pageID)
+		return nil, noSuchForm(pageID)
 	}
 	return s.access(page, form, who), nil
 }

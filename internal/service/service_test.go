@@ -39,7 +39,7 @@ func TestExplain(t *testing.T) {
 		if !errors.As(wrapped, &known) {
 			continue
 		}
-		if strings.Contains(known.Detail, internals) {
+		if strings.Contains(known.Detail.String(), internals) {
 			t.Errorf("the caller is told %q", known.Detail)
 		}
 		if logged := known.Error(); known.Kind != NotFound && !strings.Contains(logged, internals) {

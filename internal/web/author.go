@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -113,7 +112,7 @@ func (c *call) author() error {
 		name = c.URL.Query().Get("template")
 	}
 	if !slices.ContainsFunc(examples, func(e example) bool { return e.Name == name }) {
-		return &request.StatusError{Status: http.StatusNotFound, Detail: "There is no template of this name."}
+		return &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no template of this name.")}
 	}
 	return c.showText(exampleText(name), authorPage{Chosen: name})
 }
@@ -126,7 +125,7 @@ func (c *call) openBlock() (page authorPage, err error) {
 	}
 	page.PageID, err = strconv.ParseInt(query.Get("page"), 10, 64)
 	if err != nil {
-		return page, &request.StatusError{Status: http.StatusNotFound, Detail: "There is no such page."}
+		return page, &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no such page.")}
 	}
 	page.FormID = query.Get("form")
 	page.block, err = c.Site.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
@@ -163,7 +162,7 @@ func (c *call) showWritten() error {
 
 var errFormTooLong = &request.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
-	Detail: fmt.Sprintf("The text of a form has at most %d KiB. Go back, and shorten it.", markup.MaxBlockBytes>>10),
+	Detail: forms.Say("The text of a form has at most {0}. Go back, and shorten it.", forms.SizeText(markup.MaxBlockBytes)),
 }
 
 // resumeAuthor shows the text that was there before its author had to sign in

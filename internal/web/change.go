@@ -45,7 +45,7 @@ func (c *call) changeSubmission() error {
 	if err != nil {
 		return err
 	}
-	if reason := closedText(st.access); reason != "" {
+	if reason := closedReason(st.access); reason != nil {
 		return &service.Error{Kind: service.Forbidden, Detail: reason}
 	}
 	page, err := c.newChangePage(st, st.filling())
@@ -55,12 +55,12 @@ func (c *call) changeSubmission() error {
 	return c.render(http.StatusOK, "change", page)
 }
 
-// closedText says why a form takes no changes now, "" if it does.
-func closedText(access *service.Access) string {
+// closedReason says why a form takes no changes now, nil if it does.
+func closedReason(access *service.Access) *forms.Message {
 	if closed, ok := errors.AsType[*forms.Invalid](access.MayUpdate()); ok {
-		return upperFirst(closed.Errors[0]) + "."
+		return forms.Say("{0}.", closed.Errors[0])
 	}
-	return ""
+	return nil
 }
 
 // errChanged: the submission or its form is not in the state that the page shows.
@@ -220,7 +220,7 @@ func (st stored) changes(sent received) []forms.Answer {
 func (st stored) changedFiles(sent forms.Answer, removed map[string]bool) []forms.Answer {
 	names := withoutRemoved(st.access.Form.Field(sent.FieldID), st.values[sent.FieldID], removed)
 	unchanged := strings.Join(names, forms.Separator) == st.values[sent.FieldID]
-	if unchanged && cmp.Or(sent.Value, sent.Misfit, sent.Malformed) == "" {
+	if unchanged && sent.Value == "" && cmp.Or(sent.Misfit, sent.Malformed) == nil {
 		return nil
 	}
 	for i := range sent.Files {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -81,21 +82,21 @@ func (c *call) expiredPage(typed url.Values, name string) *signInPage {
 }
 
 var errUnreadable = &request.StatusError{
-	Status: http.StatusBadRequest, Detail: "The form can't be read. Open the page again, and try once more.",
+	Status: http.StatusBadRequest, Detail: forms.Say("The form can't be read. Open the page again, and try once more."),
 }
 
 var errExpiredTooLarge = &request.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
-	Detail: "You are not signed in any more, and what was sent is more than can be kept while you sign in: " +
+	Detail: forms.Say("You are not signed in any more, and what was sent is more than can be kept while you sign in: " +
 		"128 KiB, without files. " +
 		"Nothing was stored. Sign in in another tab, then go back to the form and send it again. " +
-		"If your browser shows an empty form, fill it in once more.",
+		"If your browser shows an empty form, fill it in once more."),
 }
 
 var errSignedOut = &request.StatusError{
 	Status: http.StatusForbidden,
-	Detail: "You are not signed in any more, and nothing was changed. " +
-		"Go back, copy what you have typed, and sign in again.",
+	Detail: forms.Say("You are not signed in any more, and nothing was changed. " +
+		"Go back, copy what you have typed, and sign in again."),
 }
 
 // readExpiredForm reads a form that comes without a session.

@@ -240,8 +240,8 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 		q.Lang = with.access.Lang()
 	}
 	if with.why.invalid != nil {
-		if text, faulty := with.why.invalid.Fields[f.ID]; faulty {
-			q.Error = "“" + q.Label + "” " + f.WithLabels(text) // as the API says it, with labels
+		if fault := with.why.invalid.Fields[f.ID]; fault != nil {
+			q.Error = with.lang.Say(named(q.Label, f.WithLabels(fault))) // as the API says it, with labels
 		}
 	}
 	if q.Error == "" { // which says what to do with the file
@@ -251,7 +251,7 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	case q.Type == forms.Textbox:
 		q.Kind = "textarea"
 	case q.Type == forms.File:
-		q.fileControl(with.maxFile)
+		q.fileControl(with)
 	case len(q.Options) > 0 && choiceKinds[q.Type] != "":
 		q.Kind, q.Choices = choiceKinds[q.Type], b.choices(q)
 	default: // without options, any text is taken
@@ -320,13 +320,14 @@ func notNegative(least *forms.Bound) bool {
 	return least != nil && forms.IsDecimal(least.Value) && !strings.HasPrefix(least.Value, "-")
 }
 
-func (q *question) fileControl(maxFile int64) {
+func (q *question) fileControl(with filling) {
+	maxFile := with.maxFile
 	q.Kind = "file"
 	q.AcceptList = strings.Join(q.Accept, ", ")
 	if q.MaxSize > 0 {
 		maxFile = min(maxFile, q.MaxSize)
 	}
-	q.Limit, q.MaxBytes = forms.SizeText(maxFile), maxFile
+	q.Limit, q.MaxBytes = with.lang.Say(forms.SizeText(maxFile)), maxFile
 }
 
 // setBounds says which answers a question takes. A browser's calendar leaves out other
@@ -421,23 +422,27 @@ func summarize(questions []*question, with filling) (lines []errorLine) {
 		}
 		seen[q.ID] = true
 	}
-	return append(lines, otherErrors(with.why.invalid, seen)...)
+	if with.why.invalid != nil {
+		for _, m := range otherErrors(with.why.invalid, seen) {
+			lines = append(lines, errorLine{Text: upperFirst(with.lang.Say(m))})
+		}
+	}
+	return lines
+}
+
+// named is a message about a field.
+func named(field string, fault *forms.Message) *forms.Message {
+	return forms.Say("“{0}” {1}", field, fault)
 }
 
 // otherErrors are those of fields that were not seen, and general ones.
-func otherErrors(invalid *forms.Invalid, seen map[string]bool) (lines []errorLine) {
-	if invalid == nil {
-		return nil
-	}
+func otherErrors(invalid *forms.Invalid, seen map[string]bool) (messages []*forms.Message) {
 	for _, id := range slices.Sorted(maps.Keys(invalid.Fields)) {
 		if !seen[id] {
-			lines = append(lines, errorLine{Text: "“" + id + "” " + invalid.Fields[id]})
+			messages = append(messages, named(id, invalid.Fields[id]))
 		}
 	}
-	for _, text := range invalid.Errors {
-		lines = append(lines, errorLine{Text: upperFirst(text)})
-	}
-	return lines
+	return append(messages, invalid.Errors...)
 }
 
 // upperFirst makes a message a sentence.

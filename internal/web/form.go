@@ -64,7 +64,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 			value = strings.Join(given, forms.Separator)
 		}
 		value = tidyValue(field, field.CurrentValue(value))
-		if field.CheckAnswer(forms.Answer{FieldID: field.ID, Value: value}) == "" {
+		if field.CheckAnswer(forms.Answer{FieldID: field.ID, Value: value}) == nil {
 			values[rank] = value
 		}
 	}
@@ -157,8 +157,8 @@ func (c *call) sendForm() error {
 
 var errOtherUser = &request.StatusError{
 	Status: http.StatusConflict,
-	Detail: "Somebody else has signed in with this browser since the page was opened. " +
-		"Nothing was sent. Open the form again.",
+	Detail: forms.Say("Somebody else has signed in with this browser since the page was opened. " +
+		"Nothing was sent. Open the form again."),
 }
 
 // sentPath is where somebody sees what they have sent. They can't where it is

@@ -138,7 +138,7 @@ func (c *call) clearHistory() error {
 	if errors.Is(err, errChanged) {
 		return &request.StatusError{
 			Status: http.StatusConflict,
-			Detail: "The submission or its form has changed since you opened it. Look at its history once more.",
+			Detail: forms.Say("The submission or its form has changed since you opened it. Look at its history once more."),
 		}
 	}
 	if err != nil {

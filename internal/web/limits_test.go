@@ -41,7 +41,7 @@ func TestRefusedResultsAreSmall(t *testing.T) {
 	}
 	path := feedbackResults + "?q=" + strings.Repeat("a", 8<<10)
 	a := e.expect(t, 414, "alice", path)
-	if !strings.Contains(a.body, "longer than 8192 bytes") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+	if !strings.Contains(a.body, "longer than 8,192 bytes") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 		t.Errorf("a query that is too long: %v\n%s", a.header, a.body)
 	}
 	for _, format := range []string{".csv", ".xlsx", ".ndjson"} {

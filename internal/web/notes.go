@@ -17,9 +17,10 @@ type Notes struct {
 	Readers   []string        // the first of those that the page names
 	More      int             // readers that are left out
 	Notice    string
-	Submitted bool   // an anonymous form that takes one submission has it
-	Closed    string // why the form takes no submissions, as far as ClosedAt does not say it; "" while it does
-	ClosedAt  time.Time
+	Submitted bool      // an anonymous form that takes one submission has it
+	Closed    string    // why the form takes no submissions; "" while it does
+	ClosedAt  time.Time // when it has closed or, if Early, opens; zero if Closed says it
+	Early     bool
 	Until     time.Time // when it closes, in the zone of its day; zero if it does not
 	Left      int       // places that are left while it is open; 0 without a limit
 }
@@ -43,10 +44,9 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 		return n, err
 	}
 	switch {
-	case !available.At.IsZero():
-		n.Closed, n.ClosedAt = upperFirst(available.Lead), available.At
-	case available.Reason != "":
-		n.Closed = upperFirst(available.Reason)
+	case available.Reason != nil:
+		n.Closed = upperFirst(c.Lang.Text("{0}.", available.Reason))
+		n.ClosedAt, n.Early = available.At, available.Early
 	default:
 		n.Until, n.Left = available.Closes, available.Left
 	}

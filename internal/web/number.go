@@ -3,6 +3,8 @@ package web
 import (
 	"regexp"
 	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // Patterns of numbers with separators, after groupMarks has replaced every separator of
@@ -28,10 +30,12 @@ func plainNumber(text string) string {
 	return strings.TrimSuffix(noMarks.Replace(whole)+"."+fraction, ".")
 }
 
-// twoMeanings says how to write a number that can mean two, and is "" for others.
-func twoMeanings(text string) string {
-	if !ambiguousNumber.MatchString(text) {
-		return ""
+// twoMeanings says how to write a number that can mean two, and is nil for others.
+func twoMeanings(text string) *forms.Message {
+	parts := ambiguousNumber.FindStringSubmatch(text)
+	if parts == nil {
+		return nil
 	}
-	return ambiguousNumber.ReplaceAllString(text, "must be written as $1$2 or as $1.${2}0: $0 can mean either")
+	return forms.Say("must be written as {0} or as {1}: {2} can mean either",
+		parts[1]+parts[2], parts[1]+"."+parts[2]+"0", text)
 }

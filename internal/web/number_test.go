@@ -29,29 +29,29 @@ var noNumbers = []string{
 // A number is stored plainly, however people write it. One that can mean two is refused.
 func TestNumbers(t *testing.T) {
 	for typed, want := range writtenNumbers {
-		if got := plainNumber(typed); got != want || twoMeanings(got) != "" || !forms.IsDecimal(got) {
+		if got := plainNumber(typed); got != want || twoMeanings(got) != nil || !forms.IsDecimal(got) {
 			t.Errorf("%q is read as %q, want %q; %s", typed, got, want, twoMeanings(got))
 		}
 	}
 	for _, typed := range noNumbers {
-		if got := plainNumber(typed); got != typed || twoMeanings(got) != "" || forms.IsDecimal(got) {
+		if got := plainNumber(typed); got != typed || twoMeanings(got) != nil || forms.IsDecimal(got) {
 			t.Errorf("%q is read as %q; %s", typed, got, twoMeanings(got))
 		}
 	}
 	for _, typed := range ambiguousNumbers {
 		var either [2]string
 		message := twoMeanings(typed)
-		before, _, _ := strings.Cut(message, ":")
+		before, _, _ := strings.Cut(message.String(), ":")
 		if _, err := fmt.Sscanf(before, "must be written as %s or as %s", &either[0], &either[1]); err != nil || plainNumber(typed) != typed {
 			t.Errorf("%q is read as %q: %s", typed, plainNumber(typed), message)
 		}
 		for _, number := range either {
-			if plainNumber(number) != number || twoMeanings(number) != "" || !forms.IsDecimal(number) {
+			if plainNumber(number) != number || twoMeanings(number) != nil || !forms.IsDecimal(number) {
 				t.Errorf("%q: %s, which is not taken", typed, message)
 			}
 		}
 	}
-	if got := twoMeanings("-1,234"); got != "must be written as -1234 or as -1.2340: -1,234 can mean either" {
+	if got := twoMeanings("-1,234").String(); got != "must be written as -1234 or as -1.2340: -1,234 can mean either" {
 		t.Error(got)
 	}
 }

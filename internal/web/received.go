@@ -172,7 +172,7 @@ func (r received) newAnswers(f *forms.Form) []forms.Answer {
 		return rank >= 0 && f.Fields[rank].Default != ""
 	}
 	answers := slices.DeleteFunc(slices.Clone(r.answers), func(a forms.Answer) bool {
-		return a.Value == "" && !a.IsList && a.Malformed == "" && a.Misfit == "" && !hasDefault(a.FieldID)
+		return a.Value == "" && !a.IsList && a.Malformed == nil && a.Misfit == nil && !hasDefault(a.FieldID)
 	})
 	sent := answersByID(answers)
 	for id := range stringSet(r.extra[shownControl]) {

@@ -197,7 +197,7 @@ func (c *call) endTurn() {
 func (s *Site) maxPage() int { return int(6 * max(s.Backend.MaxBody, request.DefaultMaxBody)) }
 
 var errPageTooLarge = &request.StatusError{
-	Status: http.StatusInternalServerError, Detail: "This page can't be shown because it would be too large.",
+	Status: http.StatusInternalServerError, Detail: forms.Say("This page can't be shown because it would be too large."),
 }
 
 // pageBuffer holds a page until it is complete, so that an error can still be
@@ -246,37 +246,33 @@ type errorPage struct {
 	Submission string // path of the one that was not changed; "" for none
 }
 
-// errorTitles are headings of error pages. Others have that of http.StatusText.
-var errorTitles = map[int]string{
-	http.StatusBadRequest:            "This can't be read",
-	http.StatusMethodNotAllowed:      "This page can't be opened",
-	http.StatusConflict:              "Nothing was changed",
-	http.StatusNotFound:              "Page not found",
-	http.StatusForbidden:             "You may not do that",
-	http.StatusUnauthorized:          "You are not signed in",
-	http.StatusRequestEntityTooLarge: "That is too much",
-	http.StatusServiceUnavailable:    "This can't be done right now",
-	http.StatusInternalServerError:   "Something went wrong",
-	http.StatusInsufficientStorage:   "There is no room left",
-	http.StatusTooManyRequests:       "Too many requests",
+// errorTitles are headings of error pages. Others have that of http.StatusBadRequest.
+var errorTitles = map[int]*forms.Message{
+	http.StatusBadRequest:            forms.Say("This can't be read"),
+	http.StatusMethodNotAllowed:      forms.Say("This page can't be opened"),
+	http.StatusConflict:              forms.Say("Nothing was changed"),
+	http.StatusNotFound:              forms.Say("Page not found"),
+	http.StatusForbidden:             forms.Say("You may not do that"),
+	http.StatusUnauthorized:          forms.Say("You are not signed in"),
+	http.StatusRequestEntityTooLarge: forms.Say("That is too much"),
+	http.StatusServiceUnavailable:    forms.Say("This can't be done right now"),
+	http.StatusInternalServerError:   forms.Say("Something went wrong"),
+	http.StatusInsufficientStorage:   forms.Say("There is no room left"),
+	http.StatusTooManyRequests:       forms.Say("Too many requests"),
 }
 
 // fail answers an error with a page.
 func (c *call) fail(err error) {
 	failure := request.FailureOf(c.Context(), err)
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
-		var texts []string
-		for _, p := range otherErrors(invalid, nil) {
-			texts = append(texts, p.Text)
-		}
-		failure = request.Failure{Status: http.StatusBadRequest, Detail: strings.Join(texts, "; ")}
+		failure = request.Failure{Status: http.StatusBadRequest, Detail: forms.Join(otherErrors(invalid, nil))}
 	}
 	if isKind(err, service.InDoubt) {
-		failure.Detail = "The connection to the database was lost, so this may be stored or not. " +
-			"Reload this page to send it again: a form is stored only once."
+		failure.Detail = forms.Say("The connection to the database was lost, so this may be stored or not. " +
+			"Reload this page to send it again: a form is stored only once.")
 	}
-	title := cmp.Or(errorTitles[failure.Status], http.StatusText(failure.Status))
-	page := &errorPage{Layout: c.layout(title), Detail: failure.Detail}
+	title := c.Lang.Say(cmp.Or(errorTitles[failure.Status], errorTitles[http.StatusBadRequest]))
+	page := &errorPage{Layout: c.layout(title), Detail: upperFirst(c.Lang.Say(failure.Detail))}
 	page.Missing = c.Framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""
 	if id := c.PathValue("id"); id != "" && failure.Status != http.StatusNotFound {
 		form, _, _ := strings.Cut(c.URL.EscapedPath(), "/submission/")
@@ -291,6 +287,6 @@ func (c *call) fail(err error) {
 	}
 	if err := c.render(failure.Status, "error", page); err != nil {
 		c.LogError("render an error page", err)
-		http.Error(c.w, failure.Detail, failure.Status)
+		http.Error(c.w, page.Detail, failure.Status)
 	}
 }

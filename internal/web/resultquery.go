@@ -133,7 +133,7 @@ func readColumns(f *forms.Form, params *request.Params) (ids []string) {
 		switch {
 		case id == "", slices.Contains(ids, id), f.Anonymous && (id == forms.ColumnID || id == forms.ColumnUsername):
 		case f.Field(id) == nil && metadataLabels[id] == nil:
-			params.Invalid.AddError(columnsMessage + strconv.Quote(clipLabel(id)))
+			params.Invalid.AddError(forms.Say("columns: the form has no field {0}", strconv.Quote(clipLabel(id))))
 		default:
 			ids = append(ids, id)
 		}
@@ -175,7 +175,7 @@ func isEmpty(text string) bool { return text == "" }
 // addFilter makes parameters of the filter that is added.
 func (v *resultsView) addFilter(f *forms.Form, now time.Time) {
 	if v.added.Field == "" {
-		v.params.Invalid.AddError(noFieldMessage)
+		v.params.Invalid.AddError(forms.Say("Choose what to filter by"))
 		return
 	}
 	operator, values, problem := v.added.rules(f.Field(v.added.Field), now)
@@ -183,8 +183,8 @@ func (v *resultsView) addFilter(f *forms.Form, now time.Time) {
 		_, fault := forms.NewRule(v.added.Field, operator, value)
 		problem = cmp.Or(problem, fault)
 	}
-	if problem != "" {
-		v.params.Invalid.AddError(valueMessage + problem)
+	if problem != nil {
+		v.params.Invalid.AddError(forms.Say("The value to filter by {0}", problem))
 		return
 	}
 	name := "filter[" + v.added.Field + "][" + operator + "]"
@@ -193,13 +193,13 @@ func (v *resultsView) addFilter(f *forms.Form, now time.Time) {
 
 // rules returns the operator and the values of the rules that are added: a rule each. All
 // of them must hold. The field is nil for other columns.
-func (a addedFilter) rules(field *forms.Field, now time.Time) (operator string, values []string, problem string) {
+func (a addedFilter) rules(field *forms.Field, now time.Time) (operator string, values []string, problem *forms.Message) {
 	operator = cmp.Or(a.Operator, string(forms.Equals))
 	if from, to := nearDays(operator, now); to != "" {
-		return string(forms.Between), []string{from + forms.Separator + to}, ""
+		return string(forms.Between), []string{from + forms.Separator + to}, nil
 	}
 	if isUnary(operator) {
-		return operator, []string{""}, ""
+		return operator, []string{""}, nil
 	}
 	values, to := slices.Clone(a.Values), a.To
 	if field != nil && field.Validation == forms.Numeric {
@@ -216,18 +216,18 @@ func (a addedFilter) rules(field *forms.Field, now time.Time) (operator string, 
 		values = []string{joined}
 	case forms.GreaterThan, forms.LessThan:
 		if len(values) > 1 {
-			problem = "must be one"
+			problem = forms.Say("must be one")
 		}
 	}
 	if (len(a.Values) == 0 || joined == "") && (a.To == "" || operator != string(forms.Between)) {
-		problem = cmp.Or(problem, "is missing")
+		problem = cmp.Or(problem, forms.Say("is missing"))
 	}
 	return operator, values, problem
 }
 
 // plainFilter returns a number as it is stored, and what is wrong with it, unless there is a
 // problem already.
-func plainFilter(field *forms.Field, text, problem string) (number, fault string) {
+func plainFilter(field *forms.Field, text string, problem *forms.Message) (number string, fault *forms.Message) {
 	if text == "" {
 		return "", problem
 	}
@@ -286,7 +286,7 @@ func (v *resultsView) readOptions() {
 	}
 	opts.Filter.Numbers = true // 9.8 is 9.80 for people
 	if opts.Limit > maxRows {
-		v.params.Invalid.AddError("limit must be at most " + strconv.Itoa(maxRows) + " on this page")
+		v.params.Invalid.AddError(forms.Say("limit must be at most {0} on this page", maxRows))
 	}
 	if v.print {
 		opts.Limit = maxPrinted

@@ -246,15 +246,15 @@ func (p *resultsPage) addLinks(f *forms.Form, v *resultsView) {
 func (c *call) refuseResults(page *resultsPage, invalid *forms.Invalid) error {
 	page.Title, page.ShowAll = c.Lang.Text("Error: {0}", page.Title), c.URL.EscapedPath()
 	status := http.StatusUnprocessableEntity
-	for _, text := range invalid.Errors {
-		href := page.Filter.elementOf(text)
-		if strings.HasPrefix(text, columnsMessage) {
+	for _, m := range invalid.Errors {
+		href := page.Filter.elementOf(m.String())
+		if strings.HasPrefix(m.String(), columnsMessage) {
 			status = http.StatusBadRequest
 		}
 		if href == "" { // the address is wrong: the form must not send it again
 			page.Params = nil
 		}
-		page.Errors = append(page.Errors, errorLine{Href: href, Text: text})
+		page.Errors = append(page.Errors, errorLine{Href: href, Text: c.Lang.Say(m)})
 	}
 	return c.render(status, "results", page)
 }

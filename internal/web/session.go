@@ -206,14 +206,14 @@ func (c *call) signIn(name, password string) (auth.Identity, error) {
 func (c *call) refuseSignIn(page *signInPage, err error) error {
 	status, text := http.StatusUnprocessableEntity, c.Lang.Text("The user name or the password is not right.")
 	if refused, ok := errors.AsType[*auth.RefusedError](err); ok {
-		text = refused.Detail
+		text = c.Lang.Say(refused.Detail)
 	} else if !errors.Is(err, auth.ErrBadCredentials) {
 		failure := request.FailureOf(c.Context(), err)
 		if failure.Status != http.StatusTooManyRequests {
 			return err
 		}
 		failure.SetHeader(c.w.Header())
-		status, text = failure.Status, failure.Detail
+		status, text = failure.Status, c.Lang.Say(failure.Detail)
 	}
 	page.Errors = []errorLine{{Href: "#username", Text: text}}
 	page.Title = c.Lang.Text("Error: {0}", page.Title)

@@ -116,7 +116,7 @@ func (c *call) changeSeveral() error {
 func (c *call) openForEditor() (*service.Access, error) {
 	access, err := c.Reopen()
 	if err == nil && !access.Rights.Edit {
-		err = service.Errorf(service.Forbidden, "Only editors of this page may change several submissions.")
+		err = service.NewError(service.Forbidden, forms.Say("Only editors of this page may change several submissions."))
 	}
 	return access, err
 }
@@ -152,11 +152,11 @@ func (c *call) writeSeveral(
 			if done++; tag != "" && tag != tags.Get(id) {
 				undo.Set(id, tag)
 			}
-		case reason != "":
-			result.Failed = append(result.Failed, failure{id, reason})
+		case reason != nil:
+			result.Failed = append(result.Failed, failure{id, upperFirst(c.Lang.Say(reason))})
 		case done > 0:
 			c.LogError("change several submissions", err)
-			return service.Errorf(service.Unavailable, "%s Then it failed. The others are as they were.", what(done))
+			return service.NewError(service.Unavailable, forms.Say("{0} Then it failed. The others are as they were.", what(done)))
 		default:
 			return err
 		}
@@ -189,7 +189,7 @@ func (c *call) writeRow(
 	}
 	values, err := merged.Values() // without what the submission does not show
 	if first := answers[0]; err == nil && values[first.FieldID] != first.Value {
-		err = service.Errorf(service.Forbidden, "It does not show this question.")
+		err = service.NewError(service.Forbidden, forms.Say("It does not show this question."))
 	}
 	return access.Tag(merged), err
 }
@@ -204,23 +204,23 @@ func (c *call) lastChange(access *service.Access, id int64) (before []forms.Answ
 		}
 	}
 	if err == nil && before == nil {
-		err = service.Errorf(service.Forbidden, "Its earlier values were removed.")
+		err = service.NewError(service.Forbidden, forms.Say("Its earlier values were removed."))
 	}
 	return before, err
 }
 
-// whyNot says why a submission was left as it is, "" if that is not about the submission.
-func whyNot(err error) string {
+// whyNot says why a submission was left as it is, nil if that is not about the submission.
+func whyNot(err error) *forms.Message {
 	var known *service.Error
 	var invalid *forms.Invalid
 	switch {
 	case errors.Is(err, errChanged):
-		return "It has changed meanwhile."
+		return forms.Say("It has changed meanwhile.")
 	case errors.As(err, &known):
 		return known.Detail
 	case errors.As(err, &invalid):
-		return otherErrors(invalid, nil)[0].Text + "."
+		return forms.Say("{0}.", otherErrors(invalid, nil)[0])
 	default:
-		return ""
+		return nil
 	}
 }

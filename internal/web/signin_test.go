@@ -140,7 +140,7 @@ func TestNextIsLocal(t *testing.T) {
 func TestSignInWithWiki(t *testing.T) {
 	const advice = "Make a bot password."
 	w := wikitest.New(nil)
-	w.Fail(&livewiki.AdviceError{Detail: advice})
+	w.Fail(&livewiki.AdviceError{Detail: forms.English(advice)})
 	e := newEnv(t, wiki, func(o *envOptions) {
 		o.Browsers = auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: time.Hour, Recheck: time.Hour})
 		o.sessions.Users = o.Browsers
@@ -193,7 +193,7 @@ func TestSignInLeavesNoSession(t *testing.T) {
 func TestErrorPageNamesFields(t *testing.T) {
 	e := newEnv(t, wiki)
 	w := httptest.NewRecorder()
-	e.site.newCall(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}).fail(&forms.Invalid{Fields: map[string]string{"a": "is wrong"}})
+	e.site.newCall(w, httptest.NewRequest(http.MethodGet, "/", nil), frame{}).fail(forms.InvalidField("a", forms.English("is wrong")))
 	if w.Code != 400 || !strings.Contains(w.Body.String(), "“a” is wrong") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}

@@ -131,7 +131,7 @@ func (st stored) files() map[string][]fileLink {
 	links := map[string][]fileLink{}
 	for _, f := range st.sub.Files {
 		links[f.FieldID] = append(links[f.FieldID], fileLink{
-			Name: f.Name, Size: forms.SizeText(f.Size),
+			Name: f.Name, Size: st.Lang.Say(forms.SizeText(f.Size)),
 			Path: st.path + "/file/" + url.PathEscape(f.FieldID) + "/" + url.PathEscape(f.Name),
 		})
 	}
@@ -258,7 +258,7 @@ func (st stored) show(typed filling) (err error) {
 	if errors.Is(mayChange, service.ErrLocked) {
 		page.Locked = service.ErrLocked.Error()
 	} else if mayChange == nil {
-		page.Locked = closedText(st.access)
+		page.Locked = upperFirst(st.Lang.Say(closedReason(st.access)))
 	}
 	answers := st.answers(typed)
 	if err := st.addWordsThen(answers); err != nil {

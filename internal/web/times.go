@@ -44,15 +44,15 @@ func shownTime(f *forms.Form, t time.Time, zone *time.Location) moment {
 // submission.
 func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
 	if opts.Sort != nil && (opts.Sort.ID == forms.ColumnID || forms.IsTimeColumn(opts.Sort.ID)) {
-		invalid.AddError("this form is anonymous: its submissions can't be sorted by time or id")
+		invalid.AddError(forms.Say("this form is anonymous: its submissions can't be sorted by time or id"))
 	}
 	for _, r := range opts.Filter.Rules {
 		if r.FieldID == forms.ColumnID {
-			invalid.AddError("this form is anonymous: its submissions can't be filtered by id")
+			invalid.AddError(forms.Say("this form is anonymous: its submissions can't be filtered by id"))
 		}
 		noDay := func(v string) bool { return v != "" && !forms.IsDay(v) }
 		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, forms.Separator), noDay) {
-			invalid.AddError("this form is anonymous: write a day, such as 2026-01-31, to filter by time")
+			invalid.AddError(forms.Say("this form is anonymous: write a day, such as 2026-01-31, to filter by time"))
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
@@ -178,11 +179,11 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 	if s.hasCredentials(r) { // they may have meant an anonymous form
 		c.Log.Anonymous()
 	}
-	err := &request.StatusError{Status: http.StatusNotFound, Detail: "There is no page at this address."}
+	err := &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no page at this address.")}
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		err = &request.StatusError{
-			Status: http.StatusMethodNotAllowed, Detail: "This address does not take " + r.Method + " requests.",
+			Status: http.StatusMethodNotAllowed, Detail: forms.Say("This address does not take {0} requests.", r.Method),
 		}
 	}
 	c.fail(err)

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 const (
@@ -33,7 +35,7 @@ type confluence struct {
 type edition struct {
 	cookies []string // names of the session cookies
 	name    func(confluenceUser) string
-	advice  string // for users, where passwords are switched off
+	advice  *forms.Message // for users, where passwords are switched off
 
 	pages      string     // path of the pages
 	page       url.Values // parameters for a page with its version
@@ -46,8 +48,9 @@ type edition struct {
 var dataCenter = edition{
 	cookies: []string{"JSESSIONID", "seraph.confluence"},
 	name:    func(u confluenceUser) string { return u.Username },
-	advice: "Confluence takes no passwords here. In a browser, sign in to Confluence itself, then open this page again. " +
-		"In programs, use a personal access token, which you make in your profile there.",
+	advice: forms.Say("Confluence takes no passwords here. " +
+		"In a browser, sign in to Confluence itself, then open this page again. " +
+		"In programs, use a personal access token, which you make in your profile there."),
 	pages: "/rest/api/content",
 	page:  url.Values{"expand": {"version,operations"}},
 	text:  url.Values{"expand": {"version,body.storage"}},
@@ -60,8 +63,8 @@ var dataCenter = edition{
 var cloud = edition{
 	cookies: []string{"cloud.session.token", "tenant.session.token"},
 	name:    func(u confluenceUser) string { return cmp.Or(u.Email, u.AccountID) },
-	advice: "Confluence takes no passwords here: sign in with your e-mail address and an API token, " +
-		"which you make in your Atlassian account.",
+	advice: forms.Say("Confluence takes no passwords here: sign in with your e-mail address and an API token, " +
+		"which you make in your Atlassian account."),
 	pages:      "/api/v2/pages",
 	text:       url.Values{"body-format": {"storage"}},
 	list:       url.Values{"body-format": {"storage"}, "status": {"current"}, "sort": {"id"}, "limit": {"25"}},

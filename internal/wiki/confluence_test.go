@@ -203,7 +203,7 @@ func TestConfluenceTakesNoPasswords(t *testing.T) {
 				s.Fail(fault)
 				_, err := s.Login(s.Context(), s.credential("ann"), from)
 				var advice *wiki.AdviceError
-				if !errors.As(err, &advice) || !strings.Contains(advice.Detail, "token") {
+				if !errors.As(err, &advice) || !strings.Contains(advice.Error(), "token") {
 					s.Errorf("got %v, want advice", err)
 				}
 				s.checkQuiet(err)

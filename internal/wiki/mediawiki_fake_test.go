@@ -135,7 +135,7 @@ func outcome(s *Session, err error) string {
 	switch {
 	case err == nil:
 		return s.Name
-	case errors.As(err, &advice) && strings.Contains(advice.Detail, "Special:BotPasswords"):
+	case errors.As(err, &advice) && strings.Contains(advice.Error(), "Special:BotPasswords"):
 		return "advice"
 	case errors.As(err, &throttled) && throttled.Captcha:
 		return "captcha " + throttled.RetryAfter.String()

@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // mwSignIn is what the wiki asks of somebody who signs in.
@@ -46,8 +48,8 @@ type mwMessage struct {
 const defaultThrottle = 300
 
 func botPasswordAdvice() error {
-	return &AdviceError{"Your password alone does not sign you in to this wiki from here. Make a bot password " +
-		"on its page Special:BotPasswords, and sign in with that and its name, such as Alice@forms."}
+	return &AdviceError{forms.Say("Your password alone does not sign you in to this wiki from here. Make a bot password " +
+		"on its page Special:BotPasswords, and sign in with that and its name, such as Alice@forms.")}
 }
 
 // Login implements Wiki.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // Wiki is a live wiki. All methods are safe for concurrent use. Each can return
@@ -70,9 +72,9 @@ var (
 )
 
 // AdviceError is ErrRefused with what the user can do about it.
-type AdviceError struct{ Detail string }
+type AdviceError struct{ Detail *forms.Message }
 
-func (e *AdviceError) Error() string { return e.Detail }
+func (e *AdviceError) Error() string { return e.Detail.String() }
 func (e *AdviceError) Unwrap() error { return ErrRefused }
 
 // MaxSilence is how long the wiki is not asked, at most, after it has told somebody to wait:
