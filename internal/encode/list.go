@@ -115,6 +115,9 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 	if asked.negotiated {
 		h.Add("Vary", "Accept")
 	}
+	if asked.table.Labels || asked.Filter.Search != "" { // which finds labels
+		request.SetLanguages(h, form)
+	}
 	h["Content-Type"] = asked.format.header
 	request.SetNoStore(h)
 	if asked.format == CSV || asked.format == XLSX {
