@@ -15,7 +15,7 @@ func TestLanguageOfAForm(t *testing.T) {
 	w.page.Forms[0].Title = "Trip"
 	inGerman(w.page.Forms[0], "Reise")
 	var titles []string
-	w.opts.Events = func(form *forms.Form, _ bool, _ string, _ time.Time, _ map[string]string) []store.Event {
+	w.opts.Events = func(form *forms.Form, _ string, _ bool, _ string, _ time.Time, _ map[string]string) []store.Event {
 		titles = append(titles, form.Title)
 		return nil
 	}
