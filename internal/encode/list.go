@@ -246,7 +246,8 @@ func explainTable(err error) error {
 		))
 	case errors.Is(err, table.ErrNewColumn):
 		// The page has changed between the passes. The next request sees all of it.
-		return service.NewError(service.Unavailable, forms.Say("The form has changed while its answers were read. Ask again."))
+		return service.NewError(service.Unavailable,
+			forms.Say("The form has changed while its answers were read. Ask again."))
 	default:
 		return err
 	}
