@@ -115,6 +115,9 @@ func beginList(w http.ResponseWriter, c *request.Call, form *forms.Form, asked l
 	if asked.negotiated {
 		h.Add("Vary", "Accept")
 	}
+	if asked.table.Labels || asked.Filter.Search != "" { // which finds labels
+		request.SetLanguages(h, form)
+	}
 	h["Content-Type"] = asked.format.header
 	request.SetNoStore(h)
 	if asked.format == CSV || asked.format == XLSX {
@@ -243,7 +246,8 @@ func explainTable(err error) error {
 		))
 	case errors.Is(err, table.ErrNewColumn):
 		// The page has changed between the passes. The next request sees all of it.
-		return service.NewError(service.Unavailable, forms.Say("The form has changed while its answers were read. Ask again."))
+		return service.NewError(service.Unavailable,
+			forms.Say("The form has changed while its answers were read. Ask again."))
 	default:
 		return err
 	}

@@ -26,6 +26,9 @@ type (
 		OneSubmission bool          `json:"oneSubmission"`
 		Fields        []fieldJSON   `json:"fields"`
 		Sections      []sectionJSON `json:"sections,omitempty"`
+
+		Lang      string           `json:"lang,omitempty"`
+		Languages []definitionJSON `json:"languages,omitempty"` // the other ones of a form in several
 	}
 	fieldJSON struct {
 		ID         string            `json:"fieldId"`
@@ -53,13 +56,30 @@ func NewDefinition(text string) Definition {
 	return Definition{text, int64(binary.LittleEndian.Uint64(sum[:]) >> 1)}
 }
 
-// Definition returns the definition of the form. It is made once: the form must not be changed afterwards.
+// Definition returns the definition of the form in all its languages. It is made once: the form must not
+// be changed afterwards.
 func (f *Form) Definition() Definition {
+	f = f.In("")
 	if made := f.definition.Load(); made != nil {
 		return *made
 	}
+	form := f.encode()
+	for i, translated := range f.languages {
+		if i > 0 {
+			form.Languages = append(form.Languages, translated.encode())
+		}
+	}
+	text, _ := json.Marshal(form) // texts and numbers are always encoded
+	d := NewDefinition(string(text))
+	f.definition.Store(&d)
+	return d
+}
+
+// encode returns the form in its own language.
+func (f *Form) encode() definitionJSON {
 	form := definitionJSON{
 		FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission,
+		Lang: f.Lang,
 	}
 	for _, field := range f.Fields {
 		form.Fields = append(form.Fields, fieldJSON{
@@ -70,10 +90,7 @@ func (f *Form) Definition() Definition {
 	for _, s := range f.Sections {
 		form.Sections = append(form.Sections, sectionJSON{s.MacroID, s.First, s.Count, s.Condition})
 	}
-	text, _ := json.Marshal(form) // texts and numbers are always encoded
-	d := NewDefinition(string(text))
-	f.definition.Store(&d)
-	return d
+	return form
 }
 
 // Form returns the form as it was, without what a definition does not have.
@@ -82,9 +99,21 @@ func (d Definition) Form() (*Form, error) {
 	if err := json.Unmarshal([]byte(d.Text), &form); err != nil {
 		return nil, fmt.Errorf("read a stored definition: %w", err)
 	}
+	if form.Languages == nil {
+		return form.decode(), nil
+	}
+	languages := []*Form{form.decode()}
+	for i := range form.Languages {
+		languages = append(languages, form.Languages[i].decode())
+	}
+	return JoinLanguages(languages), nil
+}
+
+// decode returns the form in its own language.
+func (form *definitionJSON) decode() *Form {
 	f := &Form{
 		ID: form.FormID, PageID: form.PageID, MacroID: form.MacroID,
-		Anonymous: form.Anonymous, OneSubmission: form.OneSubmission,
+		Anonymous: form.Anonymous, OneSubmission: form.OneSubmission, Lang: form.Lang,
 	}
 	for _, field := range form.Fields {
 		f.Fields = append(f.Fields, &Field{
@@ -96,7 +125,7 @@ func (d Definition) Form() (*Form, error) {
 	for _, s := range form.Sections {
 		f.Sections = append(f.Sections, Section{MacroID: s.MacroID, First: s.First, Count: s.Count, Condition: s.Condition})
 	}
-	return f, nil
+	return f
 }
 
 // AskedAs returns the label that the field had in a form as it was, and what people read there for an

@@ -64,6 +64,9 @@ type Form struct {
 
 	// What follows is not part of the API's Form.
 
+	// Lang is the language tag (BCP 47) of the texts for people, "" if the form does not say it.
+	Lang string
+
 	Title  string // what people read in place of the id; never empty on a page
 	Thanks string // plain text, shown after sending
 	Opens  Moment // the form takes no submission before it; the zero value sets no limit, here and in Closes
@@ -85,6 +88,7 @@ type Form struct {
 	// has come, and when editors have changed answers that only they give; "" for none.
 	SubmitterMail string
 
+	languages  []*Form                    // see Languages
 	definition atomic.Pointer[Definition] // once it was asked for
 }
 

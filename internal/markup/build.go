@@ -37,6 +37,8 @@ const (
 type formReader struct {
 	*reader
 	form       *forms.Form
+	lang       string   // the language that is read; "" the first time
+	languages  []string // that texts have, as they are written
 	at         int
 	hostIDs    map[*yaml.Node]string // macro ids that the host gives fields
 	ranks      map[string]int        // by field id
@@ -50,15 +52,14 @@ type formReader struct {
 	scans      map[int]int // by rank: rules that read all of the field's value
 }
 
-// readForm checks a form and makes it of its mapping. It returns nil if root is no
-// mapping. The form can be used unless the reader has failed.
-func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
+// readLanguage reads a form in one language, see readForm, and returns those that its texts have.
+func (p *reader) readLanguage(root *yaml.Node, block *rawBlock, lang string) (form *forms.Form, languages []string) {
 	if !p.checkKeys(root, "the form", formHint, formKeys, nil) {
-		return nil
+		return nil, nil
 	}
 	f := &forms.Form{PageID: p.pageID}
 	r := &formReader{
-		reader: p, form: f, at: root.Column, hostIDs: block.hostIDs,
+		reader: p, form: f, lang: lang, at: root.Column, hostIDs: block.hostIDs,
 		ranks: map[string]int{}, sections: map[string]int{}, scans: map[int]int{},
 	}
 	noun, idKey := "the block", "form"
@@ -91,7 +92,7 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 	if !p.failed {
 		r.measure()
 	}
-	return f
+	return f, r.languages
 }
 
 // measure refuses a form whose definition is too large for an answer of the API.

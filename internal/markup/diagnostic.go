@@ -37,6 +37,7 @@ type reader struct {
 	src         []byte // line ends are \n, whatever the file has
 	body        int    // offset of what follows the front matter
 	pageID      int64
+	pageLang    string // see Meta.Lang
 	mail        *Mail
 	diagnostics []offsetDiagnostic
 	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, "" for none
@@ -44,6 +45,7 @@ type reader struct {
 	failed      bool // an error was reported in the front matter, or in the block that is being read
 	blocks      []Block
 	formLines   map[string]int // by form id: the line of the first form with it
+	translating bool           // the form was read before, in another language
 	defined     int            // bytes of the forms' definitions
 	tree        ast.Node       // of a Markdown page, with its inlines and tables; nil if they take too much work
 }
@@ -94,7 +96,9 @@ func (p *reader) errorf(at int, hint, format string, args ...any) {
 }
 
 func (p *reader) warnf(at int, hint, format string, args ...any) {
-	p.report(at, Warning, hint, format, args...)
+	if !p.translating { // else it was reported
+		p.report(at, Warning, hint, format, args...)
+	}
 }
 
 func (p *reader) report(at int, severity Severity, hint, format string, args ...any) {

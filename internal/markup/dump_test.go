@@ -51,8 +51,27 @@ func (d *dumper) principals(key string, p *Principals) {
 	}
 }
 
+// form writes a form, and what is other in its other languages.
 func (d *dumper) form(f *forms.Form) {
+	d.language(f)
+	if f.Languages() == nil {
+		return
+	}
+	whole := &dumper{}
+	whole.language(f)
+	lines := strings.Split(whole.String(), "\n")
+	for _, translated := range f.Languages()[1:] {
+		other := &dumper{}
+		other.language(translated)
+		for i, line := range strings.Split(other.String(), "\n") {
+			d.add(line != lines[i], "  %s: %s\n", translated.Lang, strings.TrimSpace(line))
+		}
+	}
+}
+
+func (d *dumper) language(f *forms.Form) {
 	d.add(true, "form %q page %d", f.ID, f.PageID)
+	d.add(f.Lang != "", " in %s", f.Lang)
 	d.macroID(f.MacroID, forms.MacroID(f.PageID, f.ID))
 	d.add(f.Anonymous, " anonymous")
 	d.add(f.OneSubmission, " oneSubmission")

@@ -53,6 +53,10 @@ func (r *formReader) fieldID(m *yaml.Node) string {
 		r.errorf(n.Column, "", "field %s appears twice, first on line %d", quote(n.Value), r.line(r.offsets[first]))
 		return n.Value
 	}
+	if n.Value == "lang" {
+		r.warnf(n.Column, "give it another id if addresses are to fill it in",
+			`?lang= in the address of a page chooses its language, and does not fill in this field`)
+	}
 	// An invalid id is recorded, too, so that it is reported once, here, and not
 	// as unknown wherever it is used.
 	r.ranks[n.Value] = len(r.form.Fields)
@@ -64,15 +68,17 @@ func (r *formReader) fieldID(m *yaml.Node) string {
 
 // shownText reads a text for people. Help texts and thanks may have several lines.
 func (r *formReader) shownText(m *yaml.Node, key string) string {
-	n := r.text(m, key)
-	if n == nil || isNull(n) {
-		return ""
+	if n := valueOf(m, key); n != nil {
+		return r.shown(n, key)
 	}
-	return r.shown(n, key)
+	return ""
 }
 
 // shown reads a text that messages call by its key.
 func (r *formReader) shown(n *yaml.Node, key string) string {
+	if n = r.inLanguage(n, key); n == nil || isNull(n) {
+		return ""
+	}
 	r.warnOfComment(n)
 	text := strings.TrimSpace(n.Value)
 	checked := text
@@ -180,10 +186,12 @@ func (r *formReader) option(n *yaml.Node, f *forms.Field) (value *yaml.Node) {
 	if f.Labels == nil {
 		f.Labels, f.Colors = map[string]string{}, map[string]string{}
 	}
-	if label := r.text(n, "label"); label != nil {
-		r.warnOfComment(label)
-		r.checkListValue(label, "label")
-		f.Labels[value.Value] = strings.TrimSpace(label.Value)
+	if label := valueOf(n, "label"); label != nil {
+		if label = r.inLanguage(label, "label"); label != nil {
+			r.warnOfComment(label)
+			r.checkListValue(label, "label")
+			f.Labels[value.Value] = strings.TrimSpace(label.Value)
+		}
 	}
 	if color := choice(r.reader, n, "color", "color", forms.Colors); color != "" {
 		f.Colors[value.Value] = color

@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,8 +19,8 @@ func ParseForm(pageID int64, text []byte, mail *Mail) (Block, []Diagnostic) {
 		return Block{}, page.Diagnostics
 	}
 	block := page.Blocks[0]
-	if form := block.Form; form != nil {
-		form.Title = cmp.Or(form.Title, form.ID)
+	if form := block.Form; form != nil && form.Title == "" {
+		form.SetTitle(form.ID)
 	}
 	return block, page.Diagnostics
 }

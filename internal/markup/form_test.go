@@ -132,6 +132,7 @@ func FuzzForm(f *testing.F) {
 	for _, a := range awkward {
 		f.Add([]byte(smallForm + "- {id: y, type: textbox, label: '" + a + "'}\n"))
 	}
+	f.Add([]byte("form: a\nfields:\n  - {id: x, type: date, label: {en: Day, pt-BR: Dia}, help: {pt: a, '': b}}\n"))
 	for _, unit := range hostileTexts {
 		f.Add([]byte(smallForm + "  - " + strings.Repeat(unit, 2*maxYAMLNesting)))
 	}

@@ -90,10 +90,6 @@ func (p *reader) readMeta(from, to int) (meta Meta) {
 	return meta
 }
 
-// languageTag matches tags of BCP 47 that name a language first. Whether a part is
-// registered is not checked.
-var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,5}$`)
-
 // lang only warns of a tag that is none: other programs have this key, too, and
 // an error would close the page.
 func (p *reader) lang(n *yaml.Node) string {

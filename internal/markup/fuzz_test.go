@@ -80,7 +80,37 @@ func checkPage(t *testing.T, p Page) {
 			t.Errorf("block %q has form %q of page %d", b.FormID, b.Form.ID, b.Form.PageID)
 		}
 		checkForm(t, b.Form, macroIDs)
-		checkBlockText(t, b)
+		checkLanguages(t, b.Form)
+		if b.Form.Languages() == nil || p.Meta.Lang == "" { // else the page decides the default
+			checkBlockText(t, b)
+		}
+	}
+}
+
+// checkLanguages: each language is a form, and all are the same but for texts.
+func checkLanguages(t *testing.T, f *forms.Form) {
+	t.Helper()
+	withoutTexts := func(f *forms.Form) string {
+		d := &dumper{}
+		for _, field := range f.Fields {
+			own := *field
+			own.Label, own.Help, own.Labels, own.Scale = "", "", nil, nil
+			d.field(f, &own)
+		}
+		return d.String()
+	}
+	list := f.Languages()
+	if len(list) == 1 || len(list) > MaxLanguages || list != nil && list[0] != f {
+		t.Errorf("form %q has %d languages", f.ID, len(list))
+	}
+	for _, translated := range list {
+		checkForm(t, translated, map[string]bool{})
+		if f.In(translated.Lang) != translated || translated.Lang == "" || translated.Definition() != f.Definition() {
+			t.Errorf("form %q is not the same in %q", f.ID, translated.Lang)
+		}
+		if diff := gocmp.Diff(withoutTexts(f), withoutTexts(translated)); diff != "" {
+			t.Errorf("form %q is other in %q: %s", f.ID, translated.Lang, diff)
+		}
 	}
 }
 

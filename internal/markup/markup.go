@@ -24,6 +24,7 @@ const (
 	MaxMetaBytes   = 64 << 10  // of the front matter
 	MaxForms       = 200       // on a page
 	MaxFields      = 1000      // in a form
+	MaxLanguages   = 20        // of a form
 	MaxOptions     = 1000      // of a field, and values in a rule's list
 	MaxColumns     = 11        // options in a row: of a scale, and of a grid that is shown as a table
 	MaxRules       = 1000      // in a form
@@ -160,6 +161,7 @@ func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, fron
 			meta := p.frontMatter(format)
 			if page.ID = p.pageID; !p.unreadable {
 				page.Meta, page.MetaRead = meta, true
+				p.pageLang = meta.Lang
 			}
 		}
 		blocks := p.find(format)

@@ -24,9 +24,7 @@ func (r *formReader) scale(m *yaml.Node, f *forms.Field) {
 			"a scale has from 1 to %d options, not %d", MaxColumns, len(f.Options))
 	default:
 		for _, end := range n.Content {
-			if r.isText(end, "a text of scale") {
-				f.Scale = append(f.Scale, r.shown(end, "scale"))
-			}
+			f.Scale = append(f.Scale, r.shown(end, "a text of scale"))
 		}
 	}
 }

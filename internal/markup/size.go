@@ -15,7 +15,17 @@ const (
 // section is repeated for each of its fields, and so is what a page's author
 // wrote once and referred to with an alias. Texts that only the pages in the
 // browser show count, too.
-func DefinitionSize(f *forms.Form) int {
+func DefinitionSize(f *forms.Form) (size int) {
+	if f.Languages() == nil {
+		return languageSize(f)
+	}
+	for _, translated := range f.Languages() {
+		size += languageSize(translated)
+	}
+	return size
+}
+
+func languageSize(f *forms.Form) int {
 	size := fieldBytes + len(f.ID) + len(f.Title) + len(f.Thanks)
 	for _, address := range f.Notify {
 		size += optionBytes + len(address)

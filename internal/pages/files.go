@@ -126,9 +126,9 @@ func nameForms(page *markup.Page, title string) {
 		switch {
 		case b.Form == nil || b.Form.Title != "":
 		case len(page.Blocks) == 1 && len(title) <= markup.MaxTextBytes:
-			b.Form.Title = title
+			b.Form.SetTitle(title)
 		default:
-			b.Form.Title = b.Form.ID
+			b.Form.SetTitle(b.Form.ID)
 		}
 	}
 }

@@ -93,7 +93,8 @@ func (c *Call) drain() {
 }
 
 func (c *Call) tooLarge() error {
-	return errNoRoom(forms.SayN("The body is larger than {0} byte.", "The body is larger than {0} bytes.", int(c.Backend.MaxBody)))
+	return errNoRoom(forms.SayN("The body is larger than {0} byte.",
+		"The body is larger than {0} bytes.", int(c.Backend.MaxBody)))
 }
 
 // ReadError is what a client is told about an error of reading its body.

@@ -17,6 +17,9 @@ type Call struct {
 	Who     auth.Identity
 	Backend *Backend
 	Log     Reporter // notes for the access log
+	// Reads are languages that the caller has chosen, as in the header Accept-Language, which comes
+	// after them.
+	Reads string
 	// Refresh returns the caller as they are now, or an error if they are no longer
 	// signed in; nil asks the Backend's Auth.
 	Refresh   func() (auth.Identity, error)
@@ -39,6 +42,7 @@ func (c *Call) Form() (*service.Access, error) {
 	if err != nil {
 		return nil, err
 	}
+	access.Form = c.Translated(access.Form)
 	c.anonymous = c.anonymous || access.Form.Anonymous
 	if c.anonymous {
 		access.Anonymize()

@@ -163,7 +163,8 @@ func (m *multipartBody) textAnswer(name, value string) error {
 		}
 		a.List = append(a.List, value)
 		if m.values++; m.values > MaxValues {
-			return errNoRoom(forms.SayN("All lists together may hold {0} value.", "All lists together may hold {0} values.", MaxValues))
+			return errNoRoom(forms.SayN("All lists together may hold {0} value.",
+				"All lists together may hold {0} values.", MaxValues))
 		}
 	}
 	if m.extra == nil && field != nil && field.Condition == nil && !field.MultiValue() {

@@ -214,7 +214,8 @@ func (p *partReader) explain(c *Call, err error) error {
 	case errors.As(err, &status), errors.As(err, &known):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return forms.InvalidRequest(forms.English("the body is not valid multipart/form-data: it ends before its last boundary"))
+		return forms.InvalidRequest(forms.English(
+			"the body is not valid multipart/form-data: it ends before its last boundary"))
 	case errors.Is(err, errNotMultipart):
 		return forms.InvalidRequest(forms.English(fmt.Sprintf(
 			"the body is not valid multipart/form-data: part %d can't be read", p.count+1,

@@ -19,7 +19,12 @@ func listForms(w http.ResponseWriter, c *request.Call) error {
 		return err
 	}
 	c.Log.SetUser(c.Who.Name)
-	return send(w, c, encode.Forms(list))
+	translated := make([]*forms.Form, len(list))
+	for i, form := range list {
+		translated[i] = c.Translated(form)
+	}
+	request.SetLanguages(w.Header(), translated...)
+	return send(w, c, encode.Forms(translated))
 }
 
 func getForm(w http.ResponseWriter, c *request.Call) error {
@@ -27,6 +32,7 @@ func getForm(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
+	request.SetLanguages(w.Header(), access.Form)
 	return send(w, c, encode.Form(access.Form))
 }
 
@@ -46,5 +52,7 @@ func getAsked(w http.ResponseWriter, c *request.Call) error {
 	case form == nil:
 		return service.NewError(service.NotFound, forms.English("It is not known how the form was when this was sent."))
 	}
+	form = c.Translated(form)
+	request.SetLanguages(w.Header(), form)
 	return send(w, c, encode.Form(form))
 }

@@ -29,5 +29,8 @@ func getSummary(w http.ResponseWriter, c *request.Call) error {
 	if err := opts.Check(); err != nil {
 		return err
 	}
+	if opts.Filter.Search != "" { // it finds labels
+		request.SetLanguages(w.Header(), access.Form)
+	}
 	return send(w, c, encode.Summary(summary))
 }

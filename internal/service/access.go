@@ -13,7 +13,7 @@ import (
 
 // Access is one form as one caller may use it.
 type Access struct {
-	Form      *forms.Form
+	Form      *forms.Form  // in the language of the caller
 	PageTitle string       // of the form's page
 	Rights    pages.Rights // of the caller
 
@@ -42,7 +42,7 @@ func (a *Access) Readers() *markup.Principals { return a.page.Readers }
 func (a *Access) InWiki() bool { return a.page.InWiki }
 
 // Lang is the language tag of the form's texts, or "".
-func (a *Access) Lang() string { return a.page.Lang }
+func (a *Access) Lang() string { return cmp.Or(a.Form.Lang, a.page.Lang) }
 
 // Diagnostics is what is wrong with the form's page as it is written now. It is
 // empty unless the caller may edit the page.
@@ -125,7 +125,7 @@ func (a *Access) events(eventType string, at time.Time, before map[string]string
 	if a.service.opts.Events == nil {
 		return nil
 	}
-	return a.service.opts.Events(a.Form, a.page.Lang, a.anonymous, eventType, at, before)
+	return a.service.opts.Events(a.Form.In(""), a.page.Lang, a.anonymous, eventType, at, before)
 }
 
 // unfilled is a submission of the caller without what they filled in.

@@ -33,18 +33,22 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 // MaxSearch is the length of the longest text to search for, in bytes.
 const MaxSearch = 200
 
-// Search opens the forms of the listed pages that have every word of the text in their title or
-// id, or in the title of their page, upper and lower case alike. The list is what Pages has
+// Search opens the forms of the listed pages that have every word of the query in their id or their
+// title in any language, or in the title of their page, upper and lower case alike. The list is what Pages has
 // returned for the same caller.
-func (s *Service) Search(who auth.Identity, list PageList, text string) (found []*Access, err error) {
-	if len(text) > MaxSearch {
+func (s *Service) Search(who auth.Identity, list PageList, query string) (found []*Access, err error) {
+	if len(query) > MaxSearch {
 		return nil, forms.InvalidRequest(forms.SayN("the text to search for is longer than {0} byte",
 			"the text to search for is longer than {0} bytes", MaxSearch))
 	}
-	words := strings.Fields(forms.Fold(text))
+	words := strings.Fields(forms.Fold(query))
 	for _, page := range list {
 		for _, f := range page.Forms {
-			if hasAll(page.Title+"\n"+f.ID+"\n"+f.Title, words) { // no word has a line end
+			text := page.Title + "\n" + f.ID + "\n" + f.Title // no word has a line end
+			for _, translated := range f.Languages() {
+				text += "\n" + translated.Title
+			}
+			if hasAll(text, words) {
 				found = append(found, s.access(page, f, who))
 			}
 		}

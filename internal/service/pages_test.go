@@ -60,12 +60,18 @@ func TestPagesThatTheCallerMayView(t *testing.T) {
 	}
 }
 
+// inGerman adds a language to a form.
+func inGerman(f *forms.Form, title string) *forms.Form {
+	f.Lang = "en"
+	return forms.JoinLanguages([]*forms.Form{f, {ID: f.ID, PageID: f.PageID, Fields: f.Fields, Lang: "de", Title: title}})
+}
+
 func TestSearchForms(t *testing.T) {
 	source := &pagestest.Memory{}
 	for _, p := range []pages.Page{
 		{ID: 1, Title: "Annual Survey", Forms: []*forms.Form{{ID: "feedback"}, {ID: "Contact-2"}}},
 		{ID: 2, Title: "ΣΊΣΥΦΟΣ and Öl", Forms: []*forms.Form{{ID: "f"}}},
-		{ID: 3, Title: "Weekly survey", Forms: []*forms.Form{{ID: "feed"}, {ID: "back", Title: "Lunch"}}},
+		{ID: 3, Title: "Weekly survey", Forms: []*forms.Form{{ID: "feed"}, inGerman(&forms.Form{ID: "back", Title: "Lunch"}, "Mittag")}},
 	} {
 		source.Put(&p, pagestest.Everything)
 	}
@@ -86,6 +92,7 @@ func TestSearchForms(t *testing.T) {
 		"feedback":        all[:1],
 		"feed back":       all[:1],
 		"lunch":           all[3:4],
+		"mittag weekly":   all[3:4],
 		"surveyfeed":      nil,
 		"survey nothing":  nil,
 		"σίσυφοσ":         all[4:],

@@ -132,7 +132,8 @@ func Explain(err error) error {
 	case errors.Is(err, store.ErrNoFile):
 		return &Error{Unavailable, forms.Say("The files took too long to arrive. Send them again."), err}
 	case errors.Is(err, store.ErrFull):
-		return &Error{Full, forms.Say("There is no room to store this. Nothing was changed; tell whoever runs this service."), err}
+		return &Error{Full, forms.Say("There is no room to store this. Nothing was changed; " +
+			"tell whoever runs this service."), err}
 	case errors.Is(err, store.ErrInDoubt):
 		return &Error{InDoubt, forms.Say("The connection to the database was lost, so this may be stored or not. " +
 			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key."), err}

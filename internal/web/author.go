@@ -162,7 +162,8 @@ func (c *call) showWritten() error {
 
 var errFormTooLong = &request.StatusError{
 	Status: http.StatusRequestEntityTooLarge,
-	Detail: forms.Say("The text of a form has at most {0}. Go back, and shorten it.", forms.SizeText(markup.MaxBlockBytes)),
+	Detail: forms.Say("The text of a form has at most {0}. Go back, and shorten it.",
+		forms.SizeText(markup.MaxBlockBytes)),
 }
 
 // resumeAuthor shows the text that was there before its author had to sign in

@@ -84,6 +84,7 @@ type browser struct {
 	env    *env
 	at     string // scheme and host
 	client *http.Client
+	accept string // languages, as in the header Accept-Language
 
 	mu    sync.Mutex
 	asked []*noted
@@ -131,6 +132,9 @@ func (b *browser) RoundTrip(r *http.Request) (*http.Response, error) {
 	address.Fragment = "" // browsers keep it
 	received := httptest.NewRequestWithContext(r.Context(), r.Method, address.String(), r.Body)
 	received.Header = r.Header
+	if b.accept != "" {
+		received.Header.Set("Accept-Language", b.accept)
+	}
 	if r.ContentLength > 0 {
 		received.ContentLength = r.ContentLength
 	}

@@ -65,6 +65,7 @@ func (c *call) home() error {
 		return err
 	}
 	for _, sub := range latest {
+		sub.Form = c.Translated(sub.Form)
 		row, err := c.ownRow(sub.Access, sub.Submission, "")
 		if err != nil {
 			return err
@@ -76,6 +77,7 @@ func (c *call) home() error {
 
 // formRow reads what the row of a form says.
 func (c *call) formRow(access *service.Access) (row formRow, err error) {
+	access.Form = c.Translated(access.Form)
 	row.Access = access
 	if row.Available, err = access.Availability(c.Context()); err != nil {
 		return row, err

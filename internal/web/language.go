@@ -13,9 +13,19 @@ const langName = "lang"
 
 const year = 365 * 24 * 60 * 60 // seconds
 
-// readerLanguage is the language that a request asks for: by a parameter, which sets the cookie, by the
-// cookie, or by the browser's settings.
-func (s *Site) readerLanguage(w http.ResponseWriter, r *http.Request) *lang.Language {
+// setLanguage sets the language of the reader: the chosen one, that of the browser's settings, or the
+// site's.
+func (c *call) setLanguage() {
+	chosen := c.Site.chosenLanguage(c.w, c.Request)
+	c.Lang = cmp.Or(chosen, c.Site.browserLanguage(c.Request))
+	if c.Reads = c.Lang.Tag; chosen == nil {
+		c.Reads += ";q=0.001" // after the browser's settings: forms have languages that pages don't have
+	}
+}
+
+// chosenLanguage is the language that a request names in a parameter, which sets the cookie, or in the
+// cookie; nil for none.
+func (s *Site) chosenLanguage(w http.ResponseWriter, r *http.Request) *lang.Language {
 	if chosen := lang.Find(r.URL.Query().Get(langName)); chosen != nil {
 		http.SetCookie(w, &http.Cookie{
 			Name: langName, Value: chosen.Tag, Path: cmp.Or(s.Backend.BasePath, "/"), MaxAge: year,
@@ -24,11 +34,9 @@ func (s *Site) readerLanguage(w http.ResponseWriter, r *http.Request) *lang.Lang
 		return chosen
 	}
 	if cookie, err := r.Cookie(langName); err == nil {
-		if chosen := lang.Find(cookie.Value); chosen != nil {
-			return chosen
-		}
+		return lang.Find(cookie.Value)
 	}
-	return s.browserLanguage(r)
+	return nil
 }
 
 // browserLanguage is the language that the settings of a browser ask for.

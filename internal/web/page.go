@@ -55,6 +55,7 @@ func (c *call) page() error {
 	}
 	forms := map[string]*service.Access{}
 	for _, access := range view.Forms {
+		access.Form = c.Translated(access.Form)
 		forms[access.Form.ID] = access
 	}
 	page := &wikiPage{Layout: c.layout(view.Title), Problems: c.problems(view.Diagnostics, view.ID, view.Blocks...)}

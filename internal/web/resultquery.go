@@ -193,7 +193,9 @@ func (v *resultsView) addFilter(f *forms.Form, now time.Time) {
 
 // rules returns the operator and the values of the rules that are added: a rule each. All
 // of them must hold. The field is nil for other columns.
-func (a addedFilter) rules(field *forms.Field, now time.Time) (operator string, values []string, problem *forms.Message) {
+func (a addedFilter) rules(
+	field *forms.Field, now time.Time,
+) (operator string, values []string, problem *forms.Message) {
 	operator = cmp.Or(a.Operator, string(forms.Equals))
 	if from, to := nearDays(operator, now); to != "" {
 		return string(forms.Between), []string{from + forms.Separator + to}, nil

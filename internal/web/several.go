@@ -156,7 +156,8 @@ func (c *call) writeSeveral(
 			result.Failed = append(result.Failed, failure{id, upperFirst(c.Lang.Say(reason))})
 		case done > 0:
 			c.LogError("change several submissions", err)
-			return service.NewError(service.Unavailable, forms.Say("{0} Then it failed. The others are as they were.", what(done)))
+			return service.NewError(service.Unavailable,
+				forms.Say("{0} Then it failed. The others are as they were.", what(done)))
 		default:
 			return err
 		}

@@ -176,6 +176,8 @@ func (st stored) addWordsThen(views []answerView) error {
 	if err != nil || then == nil || then == form {
 		return err
 	}
+	then = then.In(form.Lang)
+	form = form.In(then.Lang) // words are compared in the same language
 	for i := range views {
 		v := &views[i]
 		field := form.Field(v.FieldID)

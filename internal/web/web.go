@@ -190,7 +190,9 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 }
 
 func (s *Site) newCall(w http.ResponseWriter, r *http.Request, f frame) *call {
-	return &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), w: w, Site: s, frame: f, Lang: s.readerLanguage(w, r)}
+	c := &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), w: w, Site: s, frame: f}
+	c.setLanguage()
+	return c
 }
 
 // handle is the handler of a route.

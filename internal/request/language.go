@@ -1,0 +1,44 @@
+package request
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+// Translated returns a form in the language that the caller prefers, or else in its default one.
+func (c *Call) Translated(f *forms.Form) *forms.Form {
+	if f.Languages() == nil {
+		return f
+	}
+	var tags []string
+	for _, translated := range f.Languages() {
+		tags = append(tags, translated.Lang)
+	}
+	accept := append([]string{c.Reads}, c.Header.Values("Accept-Language")...)
+	preferred, _, _ := language.ParseAcceptLanguage(strings.Join(accept, ",")) // none if it can't be read
+	for _, p := range preferred {
+		if tag := forms.FindLanguage(tags, p.String()); tag != "" {
+			return f.In(tag)
+		}
+	}
+	return f.In("")
+}
+
+// SetLanguages tells in which languages forms are, unless each has one only.
+func SetLanguages(h http.Header, list ...*forms.Form) {
+	var tags []string
+	for _, f := range list {
+		if f.Languages() != nil && !slices.Contains(tags, f.Lang) {
+			tags = append(tags, f.Lang)
+		}
+	}
+	if tags != nil {
+		h.Set("Content-Language", strings.Join(tags, ", "))
+		h.Add("Vary", "Accept-Language")
+	}
+}

@@ -1,0 +1,125 @@
+package web
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+const tripForm = `form: f
+title: {en: Business trip, de: Dienstreise, da: Tjenesterejse}
+thanks: {en: Thanks for the trip, de: Danke für die Reise, da: Tak}
+fields:
+  - {id: city, type: textfield, label: {en: City, de: Stadt, da: By}, required: true, help: {en: Where, de: Wo, da: Hvor}}
+  - {id: class, type: radio, label: {en: Class, de: Klasse, da: Klasse}, options: [{value: a, label: {en: First, de: Erste, da: Første}}, b]}
+`
+
+// reads has a browser ask for pages in languages.
+func (b *browser) reads(accept string) *browser {
+	b.accept = accept
+	return b
+}
+
+// Pages show a form in the reader's language: that of the address, that of the cookie, those of the browser in their order, that of
+// the site; else in the language of the wiki page.
+func TestFormInTheReadersLanguage(t *testing.T) {
+	for _, c := range []struct{ front, query, accept, want string }{
+		{"", "", "", "City"},
+		{"", "", "de-CH", "Stadt"},
+		{"", "", "da, de;q=0.5", "By"}, // pages don't have it
+		{"", "", "fr", "City"},
+		{"", "?lang=de", "da", "Stadt"},
+		{"", "?lang=da", "", "City"}, // no language of pages
+		{"lang: da\n", "", "", "City"}, // the site's
+		{"lang: fr-CA\n", "?lang=de", "", "Stadt"},
+	} {
+		_, b := newAlice(t, page1(c.front, tripForm))
+		b.reads(c.accept).get(leavePath + c.query).wantHTML(">" + c.want + "</label>")
+		b.get(leavePath).wantHTML(">" + c.want + "</label>") // the cookie remembers a parameter
+	}
+}
+
+// A form that does not have the chosen language is in that of the browser, or of the wiki page.
+func TestFormWithoutTheChosenLanguage(t *testing.T) {
+	_, b := newAlice(t, page1("lang: da\n", strings.NewReplacer("de: ", "fr: ").Replace(tripForm)))
+	b.get(leavePath + "?lang=de").wantHTML(">By</label>")
+	b.reads("en").get(leavePath).wantHTML(">City</label>")
+}
+
+// Every page about the form is in the language, and its texts are marked with it.
+func TestPagesOfAFormInSeveralLanguages(t *testing.T) {
+	e, b := newAlice(t, page1("lang: en\n", tripForm))
+	b.reads("de")
+	b.get("/page/1").wantHTML(`lang="de">Stadt</label>`, `<h2 dir="auto" lang="de">Dienstreise</h2>`)
+	b.get("/").wantHTML("Dienstreise")
+	b.get("/").wantNoHTML("Business")
+	b.get("/?q=business").wantHTML("Dienstreise")
+	sent := b.fill(leavePath, "city", "Rom", "class", "a")
+	sent.wantHTML("Danke für die Reise", ">Stadt<", ">Erste<")
+	b.get("/").wantHTML("Erste")
+	path := sent.submission()
+	b.get(leavePath + "/results").wantHTML("Stadt", "Erste")
+	if csv := b.get(leavePath + "/results.csv").body; !strings.Contains(csv, "Stadt,Klasse") || !strings.Contains(csv, "Rom,Erste") {
+		t.Error(csv)
+	}
+	b.get(leavePath + "/results?view=table&q=erste").wantHTML("Rom")
+	b.get(leavePath + "/results?view=table&q=first").wantNoHTML(">Rom<")
+	b.reads("en").get(leavePath + "/results?view=table&q=first").wantHTML(">Rom<")
+	b.get(path).wantHTML(">City<", ">First<")
+	if subs := e.own(t, "alice", 1, "f"); len(subs) != 1 {
+		t.Errorf("%d submissions", len(subs))
+	}
+}
+
+// A form that was opened in one language and is sent in another is the same form, and so is a submission that is changed.
+func TestLanguageChangesBetweenOpenAndSend(t *testing.T) {
+	e, b := newAlice(t, page1("", tripForm))
+	draft := func(a *answer) string {
+		return attribute(a.all(func(n *html.Node) bool { return hasAttribute(n, "data-draft") })[0], "data-draft")
+	}
+	open := b.reads("de").get(leavePath)
+	values := open.values()
+	values.Set("city", "Rome")
+	path := b.reads("en").send(leavePath, values).submission()
+	if other := b.get(leavePath); draft(other) != draft(open) {
+		t.Errorf("drafts %q and %q", draft(open), draft(other))
+	}
+	values = b.reads("de").get(path + "/change").values()
+	values.Set("city", "Paris")
+	changed := b.reads("en").send(path+"/change", values)
+	changed.want(200, "City", "Paris")
+	if subs := e.own(t, "alice", 1, "f"); len(subs) != 1 || changed.path != path+"?saved" {
+		t.Errorf("%d submissions, %s", len(subs), changed.path)
+	}
+}
+
+// The words of then are compared in the same language. A form without languages was in the default one.
+func TestAskedAsInLanguages(t *testing.T) {
+	plain := regexp.MustCompile(`\{en: (.*?), de: .*?\}`).ReplaceAllString(tripForm, "$1")
+	reworded := strings.NewReplacer("de: Stadt", "de: Ort", "da: Første", "da: Bedste").Replace(tripForm)
+	for _, c := range []struct{ name, then, now, accept, asked string }{
+		{"reworded in German", tripForm, reworded, "de", "Stadt"},
+		{"reworded in German, read in English", tripForm, reworded, "en", ""},
+		{"reworded in Danish", tripForm, reworded, "da", "Første"},
+		{"translated", plain, tripForm, "de", ""},
+		{"translated and reworded", plain, strings.Replace(tripForm, "en: City", "en: Town", 1), "de", "City"},
+		{"no longer translated", tripForm, plain, "de", ""},
+		{"no longer translated, and reworded", tripForm, strings.Replace(plain, "City", "Town", 1), "de", "City"},
+		{"another language", strings.NewReplacer("de:", "fr:").Replace(tripForm), tripForm, "de", ""},
+	} {
+		e, b := newAlice(t, page1("", c.then))
+		path := b.reads("da").fill(leavePath, "city", "Rome", "class", "a").submission()
+		e.Write(t, "1.md", page1("", c.now)["1.md"])
+		page := b.reads(c.accept).get(path)
+		if c.asked == "" {
+			page.wantNoHTML(`class="asked"`)
+		} else {
+			page.wantHTML("<bdi>" + c.asked + "</bdi></small>")
+		}
+		if strings.Count(page.body, `class="asked"`) > 1 {
+			t.Errorf("%s: %s", c.name, page.body)
+		}
+	}
+}
