@@ -174,9 +174,16 @@ func fillExact(t *testing.T, dir string) {
 		}
 		var entries []forms.Entry
 		for _, f := range []struct{ id, values string }{
-			{"name", "| |Ann|Zoë|x1"}, {"nick", "Al"}, {"mail", "|a@b.c|none"}, {"rating", "|1|2|3|4|5"},
-			{"travel", "|bus|bus;car|train|car;train|bus;train"}, {"day", "|2026-01-31|2026-02-01|2026-02-28|2026-02-30|soon"},
-			{"people", "|3|-1|10.5|200|few"}, {"note", "|short|äöüßé|longer"}, {"a", "|x"}, {"b", "|4|-20|10.50"},
+			{"name", "| |Ann|Zoë|x1"},
+			{"nick", "Al"},
+			{"mail", "|a@b.c|none"},
+			{"rating", "|1|2|3|4|5"},
+			{"travel", "|bus|bus;car|train|car;train|bus;train"},
+			{"day", "|2026-01-31|2026-02-01|2026-02-28|2026-02-30|soon"},
+			{"people", "|3|-1|10.5|200|few"},
+			{"note", "|short|äöüßé|longer"},
+			{"a", "|x"},
+			{"b", "|4|-20|10.50"},
 		} {
 			values := strings.Split(f.values, "|")
 			if random.IntN(10) == 0 || f.id == "nick" && random.IntN(10) > 0 {
