@@ -130,6 +130,7 @@ func (f *Form) CurrentAnswers(answers []Answer) []Answer {
 		case counts[field] != i:
 			a.SentAs = answers[counts[field]].FieldID
 		default:
+			a.Sent = &answers[i]
 			a.FieldID, a.Value = field.ID, field.CurrentValue(a.Value)
 			a.List = field.currentParts(a.List)
 		}
