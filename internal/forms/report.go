@@ -2,7 +2,6 @@ package forms
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -52,6 +51,7 @@ type Report struct {
 	zone     *time.Location
 	asked    Asked
 	calls    int                    // of asked
+	err      error                  // of asked
 	stored   []Entry                // of the submission that is looked at
 	checked  *checked               // the same, by rank
 	found    map[[3]string]*Finding // by code, field and reason
@@ -93,19 +93,19 @@ func (r *Report) Add(s Submission) error {
 		case rank >= 0:
 			c.values[rank], r.answered[rank] = e.Value, true
 		default:
-			err = errors.Join(err, r.addGone(s.ID, e.FieldID))
+			r.addGone(s.ID, e.FieldID)
 		}
 	}
 	c.shown = c.visible(c.values)
 	for rank, field := range r.form.Fields {
 		switch {
 		case c.shown[rank]:
-			err = errors.Join(err, r.check(s.ID, rank))
+			r.check(s.ID, rank)
 		case c.values[rank] != "":
 			r.count(CodeHidden, field.ID, "")
 		}
 	}
-	return err
+	return r.err
 }
 
 func (r *Report) count(code, fieldID, reason string) *Finding {
@@ -120,7 +120,7 @@ func (r *Report) count(code, fieldID, reason string) *Finding {
 }
 
 // check checks the answer to a field that shows.
-func (r *Report) check(submissionID int64, rank int) error {
+func (r *Report) check(submissionID int64, rank int) {
 	field, value := r.form.Fields[rank], r.checked.values[rank]
 	reason := field.check(value)
 	if reason == "" && r.checked.outOfBounds(rank, nil) != "" {
@@ -128,56 +128,51 @@ func (r *Report) check(submissionID int64, rank int) error {
 	}
 	switch reason {
 	case "":
-		return nil
 	case msgRequired:
 		r.count(CodeRequiredMissing, field.ID, "")
-		return nil
 	default:
-		return r.addValues(r.count(CodeValueRefused, field.ID, reason), submissionID, field, value)
+		r.addValues(r.count(CodeValueRefused, field.ID, reason), submissionID, field, value)
 	}
 }
 
 // addValues adds what of a refused answer was an option when it was sent.
-func (r *Report) addValues(f *Finding, submissionID int64, field *Field, value string) error {
+func (r *Report) addValues(f *Finding, submissionID int64, field *Field, value string) {
 	isNew := func(v string) bool {
 		return len(f.Values) < maxValues && !slices.Contains(f.Values, v) && !slices.Contains(field.Options, v)
 	}
 	parts := strings.SplitN(value, Separator, maxParts)
 	if r.form.Anonymous || !slices.ContainsFunc(parts, isNew) {
-		return nil
+		return
 	}
-	then, err := r.formOf(submissionID)
+	then := r.formOf(submissionID)
 	old := field.in(then)
 	if old == nil || then.Anonymous {
-		return err
+		return
 	}
 	for _, v := range parts {
 		if isNew(v) && slices.Contains(old.Options, v) {
 			f.Values = append(f.Values, v)
 		}
 	}
-	return err
 }
 
 // formOf calls asked. It returns a form without fields if the form is not known, or after too many calls.
-func (r *Report) formOf(submissionID int64) (then *Form, err error) {
-	if r.calls++; r.calls <= maxAsked {
-		then, err = r.asked(submissionID)
+func (r *Report) formOf(submissionID int64) (then *Form) {
+	if r.calls++; r.calls <= maxAsked && r.err == nil {
+		then, r.err = r.asked(submissionID)
 	}
-	return cmp.Or(then, &Form{}), err
+	return cmp.Or(then, &Form{})
 }
 
 // addGone counts an answer to a field that the form does not have, and looks of which type that was.
-func (r *Report) addGone(submissionID int64, fieldID string) error {
+func (r *Report) addGone(submissionID int64, fieldID string) {
 	r.count(CodeFieldGone, fieldID, "")
 	if r.gone[fieldID] != "" {
-		return nil
+		return
 	}
-	then, err := r.formOf(submissionID)
-	if old := then.Field(fieldID); old != nil {
+	if old := r.formOf(submissionID).Field(fieldID); old != nil {
 		r.gone[fieldID] = old.Type
 	}
-	return err
 }
 
 // successor returns the id of the only new field without answers that has the type of one that is
