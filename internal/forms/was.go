@@ -131,7 +131,8 @@ func (f *Form) CurrentAnswers(answers []Answer) []Answer {
 		case counts[field] != i:
 			a.SentAs = answers[counts[field]].FieldID
 		default:
-			a.Sent = &answers[i]
+			sent := *a
+			a.Sent = &sent
 			a.FieldID, a.Value = field.ID, field.CurrentValue(a.Value)
 			a.List = field.currentParts(a.List)
 		}
