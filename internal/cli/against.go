@@ -19,10 +19,10 @@ import (
 
 // comparedPage is a page that is compared with a store.
 type comparedPage struct {
-	at      finding // names it
-	blocks  []markup.Block
-	source  []byte
-	unclear bool // it may have more forms
+	at         finding // names it
+	blocks     []markup.Block
+	unreadable bool
+	source     []byte
 
 	reported map[string]bool // ids of forms for which something was reported
 }
@@ -37,14 +37,11 @@ func (c *checker) addPage(at finding, page *markup.Page, source []byte) {
 	if dup && !pages.Precedes(at.File, other.at.File, page.ID) {
 		return
 	}
-	hasNoID := func(b markup.Block) bool { return b.FormID == "" }
-	at.Page = page.ID
-	added := comparedPage{at: at, blocks: page.Blocks, reported: map[string]bool{}}
-	added.unclear = page.Unreadable || slices.ContainsFunc(page.Blocks, hasNoID)
-	if len(page.Blocks) > 0 {
-		added.source = source
+	if page.Blocks == nil {
+		source = nil // it is not needed
 	}
-	c.compared[page.ID] = added
+	at.Page = page.ID
+	c.compared[page.ID] = comparedPage{at, page.Blocks, page.Unreadable, source, map[string]bool{}}
 }
 
 // against warns of what the pages would do to the submissions in a store.
@@ -65,10 +62,6 @@ func (c *checker) against(ctx context.Context, from location, zone *time.Locatio
 }
 
 func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Location, show sqlite.Progress) error {
-	stored, err := s.CountForms(ctx, 0, 1)
-	if err != nil {
-		return err
-	}
 	reporter := service.Reporter{Store: s, Zone: zone}
 	for _, id := range slices.Sorted(maps.Keys(c.compared)) {
 		page := c.compared[id]
@@ -78,7 +71,7 @@ func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Locatio
 			}
 			stage := fmt.Sprintf("page %d, form %s", id, block.FormID)
 			reporter.Show = func(done, last int64) { show(stage, "ids", done, last) }
-			found, _, err := reporter.Report(ctx, block.Form, page.has)
+			found, _, err := reporter.Report(ctx, block.Form, page.mayHave)
 			if err != nil {
 				return err
 			}
@@ -87,18 +80,15 @@ func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Locatio
 			}
 		}
 	}
-	for _, form := range stored {
-		if err := c.formGone(ctx, reporter, form); err != nil {
-			return err
-		}
+	if !c.whole || c.unread {
+		return nil
 	}
-	return nil
+	return c.formsGone(ctx, reporter)
 }
 
-// has reports whether the page has a form, or may have it, or it was found to be missing.
-func (p comparedPage) has(formID string) bool {
-	isIt := func(b markup.Block) bool { return b.FormID == formID }
-	return p.unclear || p.reported[formID] || slices.ContainsFunc(p.blocks, isIt)
+// mayHave reports whether the page has a form, or may have it, or it was found to be missing.
+func (p comparedPage) mayHave(formID string) bool {
+	return p.unreadable || p.reported[formID] || markup.MayHave(p.blocks, formID)
 }
 
 // warn reports a finding at its field or at the id of the form.
@@ -116,15 +106,23 @@ func warning(at finding, f forms.Finding) finding {
 	return at
 }
 
-// formGone reports a form with submissions that no page has, if all pages were read.
-func (c *checker) formGone(ctx context.Context, r service.Reporter, form store.FormCount) error {
-	page := c.compared[form.PageID]
-	if !c.whole || c.unread || page.has(form.FormID) {
-		return nil
+// formsGone reports forms with submissions that no page has.
+func (c *checker) formsGone(ctx context.Context, r service.Reporter) error {
+	stored, err := r.Store.CountForms(ctx, 0, 1)
+	for _, form := range stored {
+		page := c.compared[form.PageID]
+		if page.mayHave(form.FormID) {
+			continue
+		}
+		lost, err := r.Lost(ctx, form.PageID, func(id string) bool { return id != form.FormID })
+		if err != nil {
+			return err
+		}
+		for _, f := range lost {
+			w := warning(page.at, f)
+			w.Page, w.Message, w.Hint = form.PageID, fmt.Sprintf("page %d: %s", form.PageID, w.Message), ""
+			c.report(w)
+		}
 	}
-	f, err := r.Lost(ctx, form.PageID, form.FormID)
-	w := warning(page.at, f)
-	w.Page, w.Message, w.Hint = form.PageID, fmt.Sprintf("page %d: %s", form.PageID, w.Message), ""
-	c.report(w)
 	return err
 }

@@ -2,7 +2,6 @@ package forms
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -32,11 +31,12 @@ type Finding struct {
 	Reason  string   // why answers are refused
 	Values  []string // up to maxValues of these, which were options of the field when they were sent
 	Count   int      // of submissions, or of people
-	Of      int      // of so many; or the limit
+	Of      int      // of so many; or the limit; of a form that is gone, how far they were counted, 0 for all
 }
 
 const (
 	maxValues = 3
+	maxParts  = 1000 // of an answer that are looked at
 	maxAsked  = 1000 // calls of Asked for a report
 )
 
@@ -51,6 +51,7 @@ type Report struct {
 	zone     *time.Location
 	asked    Asked
 	calls    int                    // of asked
+	err      error                  // of asked
 	stored   []Entry                // of the submission that is looked at
 	checked  *checked               // the same, by rank
 	found    map[[3]string]*Finding // by code, field and reason
@@ -92,19 +93,19 @@ func (r *Report) Add(s Submission) error {
 		case rank >= 0:
 			c.values[rank], r.answered[rank] = e.Value, true
 		default:
-			err = errors.Join(err, r.addGone(s.ID, e.FieldID))
+			r.addGone(s.ID, e.FieldID)
 		}
 	}
 	c.shown = c.visible(c.values)
 	for rank, field := range r.form.Fields {
 		switch {
 		case c.shown[rank]:
-			err = errors.Join(err, r.check(s.ID, rank))
+			r.check(s.ID, rank)
 		case c.values[rank] != "":
 			r.count(CodeHidden, field.ID, "")
 		}
 	}
-	return err
+	return r.err
 }
 
 func (r *Report) count(code, fieldID, reason string) *Finding {
@@ -119,7 +120,7 @@ func (r *Report) count(code, fieldID, reason string) *Finding {
 }
 
 // check checks the answer to a field that shows.
-func (r *Report) check(submissionID int64, rank int) error {
+func (r *Report) check(submissionID int64, rank int) {
 	field, value := r.form.Fields[rank], r.checked.values[rank]
 	reason := field.check(value)
 	if reason == nil && r.checked.outOfBounds(rank, nil) != nil {
@@ -127,53 +128,51 @@ func (r *Report) check(submissionID int64, rank int) error {
 	}
 	switch reason {
 	case nil:
-		return nil
 	case msgRequired:
 		r.count(CodeRequiredMissing, field.ID, "")
-		return nil
 	default:
-		return r.addValues(r.count(CodeValueRefused, field.ID, reason.String()), submissionID, field, value)
+		r.addValues(r.count(CodeValueRefused, field.ID, reason.String()), submissionID, field, value)
 	}
 }
 
 // addValues adds what of a refused answer was an option when it was sent.
-func (r *Report) addValues(f *Finding, submissionID int64, field *Field, value string) error {
-	if r.form.Anonymous || len(f.Values) == maxValues {
-		return nil
+func (r *Report) addValues(f *Finding, submissionID int64, field *Field, value string) {
+	isNew := func(v string) bool {
+		return len(f.Values) < maxValues && !slices.Contains(f.Values, v) && !slices.Contains(field.Options, v)
 	}
-	parts := strings.Split(value, Separator)
-	isKnown := func(v string) bool { return slices.Contains(f.Values, v) || slices.Contains(field.Options, v) }
-	if parts = slices.DeleteFunc(parts, isKnown); len(parts) == 0 {
-		return nil
+	parts := strings.SplitN(value, Separator, maxParts)
+	if r.form.Anonymous || !slices.ContainsFunc(parts, isNew) {
+		return
 	}
-	then, err := r.formOf(submissionID)
+	then := r.formOf(submissionID)
+	old := field.in(then)
+	if old == nil || then.Anonymous {
+		return
+	}
 	for _, v := range parts {
-		if old := field.in(then); old != nil && len(f.Values) < maxValues && slices.Contains(old.Options, v) {
+		if isNew(v) && slices.Contains(old.Options, v) {
 			f.Values = append(f.Values, v)
 		}
 	}
-	return err
 }
 
 // formOf calls asked. It returns a form without fields if the form is not known, or after too many calls.
-func (r *Report) formOf(submissionID int64) (then *Form, err error) {
-	if r.calls++; r.calls <= maxAsked {
-		then, err = r.asked(submissionID)
+func (r *Report) formOf(submissionID int64) (then *Form) {
+	if r.calls++; r.calls <= maxAsked && r.err == nil {
+		then, r.err = r.asked(submissionID)
 	}
-	return cmp.Or(then, &Form{}), err
+	return cmp.Or(then, &Form{})
 }
 
 // addGone counts an answer to a field that the form does not have, and looks of which type that was.
-func (r *Report) addGone(submissionID int64, fieldID string) error {
+func (r *Report) addGone(submissionID int64, fieldID string) {
 	r.count(CodeFieldGone, fieldID, "")
 	if r.gone[fieldID] != "" {
-		return nil
+		return
 	}
-	then, err := r.formOf(submissionID)
-	if old := then.Field(fieldID); old != nil {
+	if old := r.formOf(submissionID).Field(fieldID); old != nil {
 		r.gone[fieldID] = old.Type
 	}
-	return err
 }
 
 // successor returns the id of the only new field without answers that has the type of one that is
@@ -228,36 +227,38 @@ func (r *Report) countPeople() (twice, people int) {
 
 // Message tells authors what was found, and what they can do, if anything.
 func (f Finding) Message() (message, hint string) {
-	count := GroupDigits(strconv.Itoa(f.Count))
-	share := count + " of " + GroupDigits(strconv.Itoa(f.Of))
+	count, of, field := GroupDigits(strconv.Itoa(f.Count)), GroupDigits(strconv.Itoa(f.Of)), "`"+f.FieldID+"`"
+	share := count + " of " + of
+	in := "in " + share + " submissions "
 	switch f.Code {
 	case CodeFieldGone:
-		if hint = fmt.Sprintf("if another field has taken its place, write `was: %s` there", f.FieldID); f.At != "" {
-			hint = fmt.Sprintf("if this is `%s`, write `was: %[1]s`", f.FieldID)
+		if hint = "if another field has taken its place, write `was: " + f.FieldID + "` there"; f.At != "" {
+			hint = "if this is " + field + ", write `was: " + f.FieldID + "`"
 		}
-		return fmt.Sprintf("the form has no field `%s`, to which %s submissions have an answer", f.FieldID, share), hint
+		return "the form has no field " + field + ", to which " + share + " submissions have an answer", hint
 	case CodeValueRefused:
-		answer := "the answer to `" + f.FieldID + "`"
 		if f.Values != nil {
-			answer += ", such as `" + strings.Join(f.Values, "` or `") + "`,"
+			field += ", such as `" + strings.Join(f.Values, "` or `") + "`,"
 		}
-		return fmt.Sprintf("in %s submissions %s would be refused now: it %s", share, answer, f.Reason), ""
+		return in + "the answer to " + field + " would be refused now: it " + f.Reason, ""
 	case CodeRequiredMissing:
-		return fmt.Sprintf("in %s submissions `%s` has no answer, and it is required", share, f.FieldID), ""
+		return in + field + " has no answer, and it is required", ""
 	case CodeHidden:
-		return fmt.Sprintf("in %s submissions the answer to `%s` is hidden by showIf", share, f.FieldID), ""
+		return in + "the answer to " + field + " is hidden by showIf", ""
 	case CodeOverLimit:
-		return fmt.Sprintf("the form has %s submissions, and its limit is %s", count, GroupDigits(strconv.Itoa(f.Of))), ""
+		return "the form has " + count + " submissions, and its limit is " + of, ""
 	case CodeSubmittedTwice:
-		return fmt.Sprintf("oneSubmission allows one, and %s people have sent more", share), ""
-	default:
-		stored := "submissions are"
-		if f.Count == 1 {
-			stored = "submission is"
-		}
-		return fmt.Sprintf("%s %s stored under `%s`, which the page no longer has", count, stored, f.FormID),
-			fmt.Sprintf("keep `form: %s`, and change `title`", f.FormID)
+		return "oneSubmission allows one, and " + share + " people have sent more", ""
 	}
+	stored := " submissions are"
+	switch f.Count {
+	case 1:
+		stored = " submission is"
+	case f.Of:
+		stored = " or more submissions are"
+	}
+	return count + stored + " stored under `" + f.FormID + "`, which the page no longer has",
+		"keep `form: " + f.FormID + "`, and change `title`"
 }
 
 // GroupDigits writes a number with commas, as in 12,345.

@@ -52,6 +52,7 @@ func TestReport(t *testing.T) {
 	today := &Field{ID: "a", Type: Date, Validation: DateOnly, Min: &Bound{Value: Today}}
 	short := &Field{ID: "a", Type: Textbox, MaxLength: 3}
 	then := &Form{Fields: []*Field{text("a"), text("b"), choices("r", "1", "2", "3", "4", "5"), {ID: "m", Type: Checkbox, Options: []string{"x", "y"}}}}
+	many := &Field{ID: "m", Type: Checkbox, Validation: AnyOf, Options: []string{"x"}}
 	for _, tt := range []struct {
 		name   string
 		form   *Form
@@ -72,6 +73,11 @@ func TestReport(t *testing.T) {
 			"refused", &Form{Fields: []*Field{choices("a", "1", "2")}},
 			[]Submission{submitted("", "a=1"), submitted("", "a=3"), submitted("", "a=secret")},
 			"value-refused a a must be one of 1, 2 2/3\n",
+		},
+		{
+			"refused, with values that were sent twice", &Form{Fields: []*Field{many}},
+			[]Submission{submitted("", "m=y;y;x;y"), submitted("", "m="+strings.Repeat("x;", 1<<19)+"y")},
+			"value-refused m m must be any of x [y] 2/2\n",
 		},
 		{
 			"refused, with values that were options", &Form{Fields: []*Field{choices("r", "1")}},
@@ -137,6 +143,15 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestReportOfAnonymousAnswers: nobody who sent them without a name was told that others read them.
+func TestReportOfAnonymousAnswers(t *testing.T) {
+	then := &Form{Anonymous: true, Fields: []*Field{choices("r", "1", "2")}}
+	found := reportOf(t, &Form{Fields: []*Field{choices("r", "1")}}, then, submitted("", "r=2"))
+	if len(found) != 1 || found[0].Count != 1 || found[0].Values != nil {
+		t.Errorf("got %+v", found)
+	}
+}
+
 func TestReportOfDamagedEntries(t *testing.T) {
 	err := NewReport(&Form{}, time.UTC, nil).Add(Submission{ID: 7, Entries: Entries("{")})
 	if err == nil || !strings.Contains(err.Error(), "submission 7") {
@@ -149,6 +164,7 @@ func TestFindingMessages(t *testing.T) {
 		"the form has no field `a`, to which 312 of 4,000 submissions have an answer; if this is `a`, write `was: a`":                       {Code: CodeFieldGone, FieldID: "a", At: "b", Count: 312, Of: 4000},
 		"the form has no field `a`, to which 1 of 2 submissions have an answer; if another field has taken its place, write `was: a` there": {Code: CodeFieldGone, FieldID: "a", Count: 1, Of: 2},
 		"1,999 submissions are stored under `retro`, which the page no longer has; keep `form: retro`, and change `title`":                  {Code: CodeFormGone, FormID: "retro", Count: 1999},
+		"100,000 or more submissions are stored under `retro`, which the page no longer has; keep `form: retro`, and change `title`":        {Code: CodeFormGone, FormID: "retro", Count: 100_000, Of: 100_000},
 		"1 submission is stored under `retro`, which the page no longer has; keep `form: retro`, and change `title`":                        {Code: CodeFormGone, FormID: "retro", Count: 1},
 		"in 2 of 3 submissions the answer to `a`, such as `x` or `y`, would be refused now: it must be z; ":                                 {Code: CodeValueRefused, FieldID: "a", Reason: "must be z", Values: []string{"x", "y"}, Count: 2, Of: 3},
 		"the form has 12,345 submissions, and its limit is 10,000; ":                                                                        {Code: CodeOverLimit, Count: 12345, Of: 10000},

@@ -75,6 +75,7 @@ type Answer struct {
 	Misfit    *Message     // why it can't be a value of its field; ignored while the field is hidden
 	Malformed *Message     // what was wrong with the way it was sent; nil when nothing was
 	SentAs    string       // id of another answer to the same field, which counts instead; see CurrentAnswers
+	Sent      *Answer      // it with the names that were sent, if they may be earlier ones; see CurrentAnswers
 	Whole     bool         // Malformed is about the request as a whole, not one field
 }
 
@@ -138,17 +139,17 @@ func (c *checked) take(answers []Answer) {
 	for i := range answers {
 		a := &answers[i]
 		rank := c.Rank(a.FieldID)
+		value, hasLeft := c.retired[a.FieldID]
 		switch {
 		case a.Whole:
 			c.invalid.AddError(a.Malformed)
+		case hasLeft && a.Malformed == nil && a.Text() == value:
+			// What was read may be sent back: an unchanged value of a field that has
+			// left the page is no write.
 		case a.SentAs != "":
 			c.invalid.Add(a.FieldID, Say("is another id of the field {0}: send one of them", strconv.Quote(a.SentAs)))
 		case rank < 0:
-			// What was read may be sent back: an unchanged value of a field that has
-			// left the page is no write.
-			if value, stored := c.retired[a.FieldID]; !stored || a.Malformed != nil || a.Text() != value {
-				c.invalid.Add(a.FieldID, MsgUnknownField)
-			}
+			c.invalid.Add(a.FieldID, MsgUnknownField)
 		case a.malformed() != nil:
 			c.invalid.Add(a.FieldID, a.malformed())
 		case c.fields[rank].ByEditors && !c.writer.Editor:

@@ -98,16 +98,17 @@ func (f *Form) CurrentStep(before, current map[string]string) map[string]string 
 	}
 	named := make(map[string]string, len(before))
 	for id, value := range before {
-		_, hasLeft := current[id]
 		field := f.Names[id]
 		if field != nil && id != field.ID {
+			_, hasLeft := current[id]
 			_, several := before[field.ID]
-			hasLeft = hasLeft || several
+			if hasLeft || several {
+				field = nil
+			}
 		}
-		switch {
-		case field == nil, id != field.ID && hasLeft:
+		if field == nil {
 			named[id] = value
-		default:
+		} else {
 			named[field.ID] = field.CurrentValue(value)
 		}
 	}
@@ -130,6 +131,8 @@ func (f *Form) CurrentAnswers(answers []Answer) []Answer {
 		case counts[field] != i:
 			a.SentAs = answers[counts[field]].FieldID
 		default:
+			sent := *a
+			a.Sent = &sent
 			a.FieldID, a.Value = field.ID, field.CurrentValue(a.Value)
 			a.List = field.currentParts(a.List)
 		}

@@ -225,3 +225,22 @@ func TestCurrentStep(t *testing.T) {
 		}
 	}
 }
+
+// TestSendBackWhatWasRead: of two answers to a field, the older is read as that of a field that has left. It may
+// be sent back, but not be changed.
+func TestSendBackWhatWasRead(t *testing.T) {
+	f := &Form{ID: "f", Fields: []*Field{{ID: "new", Type: Textfield, Was: []string{"old"}}}}
+	f.NameFields()
+	stored := []Entry{{ID: 1, FieldID: "old", Value: "a"}, {ID: 2, FieldID: "new", Value: "b"}}
+	for value, want := range map[string]string{"a": "", "c": `is another id of the field "new": send one of them`} {
+		answers := f.CurrentAnswers([]Answer{{FieldID: "old", Value: value}, {FieldID: "new", Value: "b"}})
+		merged, _, err := f.Merge(stored, nil, answers, Writer{})
+		got := ""
+		if invalid, ok := errors.AsType[*Invalid](err); ok {
+			got = invalid.Fields["old"]
+		}
+		if got != want || err == nil && len(merged) != 2 {
+			t.Errorf("%s: got %v, %v", value, merged, err)
+		}
+	}
+}

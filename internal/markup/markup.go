@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -109,6 +110,11 @@ type Block struct {
 
 	At       int   // offset of its id
 	FieldsAt []int // offsets of its fields, by rank
+}
+
+// MayHave reports whether one of the blocks holds a form, or may hold it: it is too broken to find its id.
+func MayHave(blocks []Block, formID string) bool {
+	return slices.ContainsFunc(blocks, func(b Block) bool { return b.FormID == formID || b.FormID == "" })
 }
 
 // Position returns line and column of a field in the source of the page, or of the id of the form if

@@ -59,6 +59,9 @@ func TestRename(t *testing.T) {
 	for _, body := range []string{nestedBody("comment", "One", "mood", "fine"), nestedBody("remarks", "One", "mood", "good")} {
 		e.expectText(t, "201", ask("bob POST", retro+"/submission", body).with(key), `"pageId":1,"id":4,`)
 	}
+	// So is what was sent before the page was changed.
+	e.expectText(t, "201", ask("bob POST", retro+"/submission", nestedBody("comment", "Short", "mood", "bad")).
+		with(jsonWith("Idempotency-Key", "k1")), `"pageId":1,"id":2,`)
 	e.Write(t, "1.md", beforeRename) // what nobody has written since is stored as it was
 	e.expectText(t, "200", ask("alice GET", retro+"/result?filter[mood]=bad"), `"comment":"Short"`)
 }

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -104,26 +103,4 @@ func (a *Access) explain(err error) error {
 		return forms.InvalidRequest(a.fullReason())
 	}
 	return Explain(err)
-}
-
-// FormCount is how many submissions a form has.
-type FormCount = store.FormCount
-
-// LostForms returns the forms of the page that have submissions, but are no longer on it, if this
-// form has none: its id may have been changed. Only editors get to know. Submissions are counted
-// up to store.MaxLimit.
-func (a *Access) LostForms(ctx context.Context) (lost []FormCount, err error) {
-	if !a.Rights.Edit {
-		return nil, nil
-	}
-	some := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: 1}
-	err = a.service.opts.Store.Scan(ctx, some, func(forms.Submission) error { return errEnough })
-	if errors.Is(err, errEnough) {
-		return nil, nil
-	}
-	if err == nil {
-		lost, err = a.service.opts.Store.CountForms(ctx, a.Form.PageID, store.MaxLimit)
-	}
-	isThere := func(c FormCount) bool { return a.page.Form(c.FormID) != nil }
-	return slices.DeleteFunc(lost, isThere), Explain(err)
 }

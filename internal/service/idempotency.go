@@ -18,20 +18,38 @@ import (
 // repeatable is what is stored beside a submission to recognise it when it is
 // sent again. Both are keyed hashes: the store does not tell who sent an
 // anonymous submission, nor what it said before it was changed.
-type repeatable struct{ key, body string }
+type repeatable struct {
+	key, body string
+	sent      string // the body before fields and options were renamed: their page may have been changed since
+}
 
 // repeatable makes the hashes for a key of the caller's choice. The key counts
 // for the caller and the form only.
 func (a *Access) repeatable(key string, answers []forms.Answer) repeatable {
 	stored := hash(a.service.idempotencyKey, "key", strconv.FormatInt(a.Form.PageID, 10), a.Form.ID, a.user, key)
-	return repeatable{stored, a.service.hashAnswers("body", stored, answers)}
+	r := repeatable{key: stored, body: a.service.hashAnswers("body", stored, answers)}
+	if a.Form.Names != nil {
+		r.sent = a.service.hashAnswers("body", stored, asSent(answers))
+	}
+	return r
 }
 
 // KeyOfAnswers returns a key for Create that is another one for other answers.
 // Repeats of the same answers from one page are stored once. Other answers from
 // that page, after the back button, are a new submission.
 func (a *Access) KeyOfAnswers(page string, answers []forms.Answer) string {
-	return a.service.hashAnswers("page", page, answers)
+	return a.service.hashAnswers("page", page, asSent(answers))
+}
+
+// asSent returns the answers with the names that were sent.
+func asSent(answers []forms.Answer) []forms.Answer {
+	sent := slices.Clone(answers)
+	for i, a := range answers {
+		if a.Sent != nil {
+			sent[i] = *a.Sent
+		}
+	}
+	return sent
 }
 
 // hashAnswers hashes answers together with a prefix. They are the same in whatever
@@ -99,7 +117,7 @@ func (a *Access) replay(ctx context.Context, r repeatable) (sub forms.Submission
 		return forms.Submission{}, false, nil
 	case err != nil:
 		return forms.Submission{}, false, Explain(err)
-	case body != r.body:
+	case body != r.body && body != r.sent:
 		return forms.Submission{}, false, NewError(KeyReused,
 			forms.English("This Idempotency-Key belongs to a submission with other answers. "+
 				"Send the same answers again, or use a new key. Nothing was stored."))

@@ -1,8 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -20,66 +22,77 @@ const (
 
 // Reporter says what forms would do to the submissions in a store.
 type Reporter struct {
-	Store  store.Store
-	Zone   *time.Location
-	Limit  int           // of submissions of a form, of which it looks at the newest; 0 for all
-	Within time.Duration // it looks at no more after this time; 0 for no limit
+	Store store.Store
+	Zone  *time.Location
+	Limit int // of submissions of a form: it looks at the newest, for maxReportTime; 0 for all
 	// Show, if not nil, is told how many ids were passed. To count submissions would take as long as to read them.
 	Show func(done, last int64)
 }
 
 // Report returns what a form would do, and how many of its submissions it has looked at. If there
-// are none, it also returns forms that have submissions, but are not on the page: one of them may
-// have been this one.
+// are none, it returns the lost forms of the page: one of them may have been this one.
 func (r Reporter) Report(
-	ctx context.Context, form *forms.Form, isOnPage func(formID string) bool,
-) ([]forms.Finding, int, error) {
+	ctx context.Context, form *forms.Form, mayHave func(formID string) bool,
+) (found []forms.Finding, n int, err error) {
 	asked := func(id int64) (*forms.Form, error) {
 		return askedForm(ctx, r.Store, store.Key{PageID: form.PageID, FormID: form.ID, ID: id}, form)
 	}
 	report := forms.NewReport(form, r.Zone, asked)
-	begun, last, n := time.Now(), int64(0), 0
+	begun, last := time.Now(), int64(0)
 	query := store.Query{PageID: form.PageID, FormID: form.ID, Descending: true, Limit: r.Limit}
-	err := r.Store.Scan(ctx, query, func(s forms.Submission) error {
+	err = r.Store.Scan(ctx, query, func(s forms.Submission) error {
 		last = max(last, s.ID)
-		if n++; n%1000 == 0 {
-			if r.Within > 0 && time.Since(begun) > r.Within {
-				return errEnough
-			}
-			if r.Show != nil {
-				r.Show(last-s.ID, last)
-			}
+		if n++; n%1000 == 0 && r.Show != nil {
+			r.Show(last-s.ID, last)
 		}
-		return report.Add(s)
+		err := report.Add(s)
+		if err == nil && r.Limit > 0 && time.Since(begun) > maxReportTime {
+			return errEnough
+		}
+		return err
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
+	switch {
+	case err == nil && n == 0:
+		found, err = r.Lost(ctx, form.PageID, mayHave)
+	case err == nil, errors.Is(err, errEnough):
+		found, err = report.Findings(), nil
 	}
-	if n > 0 || err != nil {
-		return report.Findings(), n, err
-	}
-	stored, err := r.Store.CountForms(ctx, form.PageID, 1)
-	stored = slices.DeleteFunc(stored, func(s FormCount) bool { return isOnPage(s.FormID) })
-	var found []forms.Finding
-	for _, s := range stored {
-		lost, countErr := r.Lost(ctx, s.PageID, s.FormID)
-		found, err = append(found, lost), errors.Join(err, countErr)
-	}
-	return found, 0, err
+	return found, n, err
 }
 
-// Lost says how many submissions a form has that is not on its page.
-func (r Reporter) Lost(ctx context.Context, pageID int64, formID string) (forms.Finding, error) {
-	f := forms.Finding{Code: forms.CodeFormGone, FormID: formID}
-	query := store.Query{PageID: pageID, FormID: formID, Limit: r.Limit}
-	err := r.Store.Scan(ctx, query, func(forms.Submission) error { f.Count++; return nil })
-	return f, err
+// Lost returns the forms that have submissions, but are not on the page.
+func (r Reporter) Lost(
+	ctx context.Context, pageID int64, mayHave func(formID string) bool,
+) (lost []forms.Finding, err error) {
+	stored, err := r.Store.CountForms(ctx, pageID, cmp.Or(r.Limit, math.MaxInt))
+	for _, s := range stored {
+		if !mayHave(s.FormID) {
+			lost = append(lost, forms.Finding{Code: forms.CodeFormGone, FormID: s.FormID, Count: s.Count, Of: r.Limit})
+		}
+	}
+	return lost, err
+}
+
+// LostForms returns the lost forms of the page, if this form has no submissions: its id may have been
+// changed. Only editors get to know. Submissions are counted up to store.MaxLimit.
+func (a *Access) LostForms(ctx context.Context) (lost []forms.Finding, err error) {
+	if !a.Rights.Edit {
+		return nil, nil
+	}
+	isEmpty, s := true, a.service.opts.Store
+	some := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: 1}
+	err = s.Scan(ctx, some, func(forms.Submission) error { isEmpty = false; return nil })
+	if err == nil && isEmpty {
+		mayHave := func(id string) bool { return a.page.Form(id) != nil || markup.MayHave(a.page.Blocks, id) }
+		lost, err = Reporter{Store: s, Limit: store.MaxLimit}.Lost(ctx, a.Form.PageID, mayHave)
+	}
+	return lost, Explain(err)
 }
 
 // Block is a form as it is written on its page, for editors. It may be broken.
 type Block struct {
 	Text    string
-	others  []string // ids of the other forms of the page
+	others  []markup.Block // of the page
 	service *Service
 }
 
@@ -95,11 +108,7 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 	for _, id := range []string{formID, ""} { // what is broken may be the id
 		hasID := func(b markup.Block) bool { return b.FormID == id && b.Text != "" }
 		if i := slices.IndexFunc(page.Blocks, hasID); i >= 0 {
-			block := &Block{Text: page.Blocks[i].Text, service: s}
-			for _, b := range slices.Delete(slices.Clone(page.Blocks), i, i+1) {
-				block.others = append(block.others, b.FormID)
-			}
-			return block, nil
+			return &Block{page.Blocks[i].Text, slices.Delete(slices.Clone(page.Blocks), i, i+1), s}, nil
 		}
 	}
 	return nil, noSuchForm(pageID)
@@ -109,8 +118,8 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 // and how many it has looked at.
 func (b *Block) Report(ctx context.Context, form *forms.Form) ([]forms.Finding, int, error) {
 	opts := b.service.opts
-	reporter := Reporter{Store: opts.Store, Zone: opts.Zone, Limit: maxReported, Within: maxReportTime}
-	isOnPage := func(id string) bool { return id == form.ID || slices.Contains(b.others, id) }
-	found, n, err := reporter.Report(ctx, form, isOnPage)
+	reporter := Reporter{Store: opts.Store, Zone: opts.Zone, Limit: maxReported}
+	mayHave := func(id string) bool { return id == form.ID || markup.MayHave(b.others, id) }
+	found, n, err := reporter.Report(ctx, form, mayHave)
 	return found, n, Explain(err)
 }

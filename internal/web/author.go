@@ -61,7 +61,8 @@ var examples = []example{
 type authorPage struct {
 	Layout
 	Action      string // where the text is sent
-	Tag         string // of the text on the page; "" for a new form
+	Tag         string // of the text on the page when the author began; "" for a new form
+	Changed     bool   // it is another one now
 	For         string
 	Notice      string
 	Text        string
@@ -97,14 +98,14 @@ func (c *call) authorPath(pageID int64, formID string) string {
 // author begins to write a form with an example, or with the form of a page.
 func (c *call) author() error {
 	c.Log.SetUser(c.Who.Name)
-	if c.URL.Query().Has("page") {
-		if err := c.HoldAuthor(); err != nil {
-			return err
-		}
-		page, err := c.openBlock()
-		if err != nil {
-			return err
-		}
+	if err := c.HoldAuthor(); err != nil {
+		return err
+	}
+	page, err := c.openBlock(nil)
+	if err != nil {
+		return err
+	}
+	if page.block != nil {
 		return c.showText(page.block.Text, page)
 	}
 	name := examples[0].Name
@@ -117,23 +118,22 @@ func (c *call) author() error {
 	return c.showText(exampleText(name), authorPage{Chosen: name})
 }
 
-// openBlock opens the form that the address names, if it names one.
-func (c *call) openBlock() (page authorPage, err error) {
+// openBlock opens the form that the address names, if it names one. sent is what its author has sent, if anything.
+func (c *call) openBlock(sent url.Values) (page authorPage, err error) {
 	query := c.URL.Query()
-	if !query.Has("page") {
+	if page.Typed = sent != nil; !query.Has("page") {
 		return page, nil
 	}
-	page.PageID, err = strconv.ParseInt(query.Get("page"), 10, 64)
-	if err != nil {
-		return page, &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no such page.")}
-	}
+	page.PageID, _ = request.ParseID(query.Get("page")) // no page has the id 0
 	page.FormID = query.Get("form")
 	page.block, err = c.Site.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
 	if err != nil {
 		return page, err
 	}
 	hash := sha256.Sum256([]byte(page.block.Text))
-	page.Tag = hex.EncodeToString(hash[:8])
+	tag := hex.EncodeToString(hash[:8])
+	page.Tag = cmp.Or(sent.Get(tagControl), tag)
+	page.Changed = page.Tag != tag
 	return page, nil
 }
 
@@ -152,11 +152,10 @@ func (c *call) showWritten() error {
 	if err != nil {
 		return err
 	}
-	page, err := c.openBlock() // who may not edit the page learns nothing of it
+	page, err := c.openBlock(sent) // who may not edit the page learns nothing of it
 	if err != nil {
 		return err
 	}
-	page.Typed = true
 	return c.showText(sent.Get(textControl), page)
 }
 
@@ -169,11 +168,11 @@ var errFormTooLong = &request.StatusError{
 // resumeAuthor shows the text that was there before its author had to sign in
 // again.
 func (c *call) resumeAuthor(typed url.Values) error {
-	page, err := c.openBlock()
+	page, err := c.openBlock(typed)
 	if err != nil {
 		return err
 	}
-	page.Typed, page.Notice = true, c.Lang.Text("You are signed in again, and the text is as you left it.")
+	page.Notice = c.Lang.Text("You are signed in again, and the text is as you left it.")
 	return c.showText(typed.Get(textControl), page)
 }
 

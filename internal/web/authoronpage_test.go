@@ -34,7 +34,7 @@ func TestAuthorOfAForm(t *testing.T) {
 		b.send(path, with(b.get("/author").values(), "text", "form: feedback")).want(status)
 		b.get("/page/1/form/feedback").wantNoHTML("Edit the form")
 	}
-	for _, wrong := range []string{"form=other&page=1", "form=feedback&page=2", "form=feedback&page=x", "page=1"} {
+	for _, wrong := range []string{"form=other&page=1", "form=feedback&page=2", "form=feedback&page=x", "form=feedback&page=%2B1", "page=1"} {
 		carol.get("/author?" + wrong).want(404)
 	}
 	// What is broken is shown as it is written, and its problems lead to it.
@@ -43,6 +43,14 @@ func TestAuthorOfAForm(t *testing.T) {
 	p.want(200, "1 problem", "fields must be a list")
 	if p.values().Get("_tag") == tag {
 		t.Error("the tag does not tell that the block was changed")
+	}
+	// So is whoever was writing meanwhile. The tag stays: drafts.js compares it.
+	const changed = "The form on the page was changed since you opened it here."
+	sent.wantNoHTML(changed)
+	sent = carol.send(path, sent.values())
+	sent.want(200, changed)
+	if got := sent.link("Open it as it is now"); got != path || sent.values().Get("_tag") != tag {
+		t.Errorf("leads to %q, with the tag %q", got, sent.values().Get("_tag"))
 	}
 	for _, from := range []string{"/page/1", "/page/1/form/feedback"} {
 		if got := carol.get(from).link("Edit feedback"); got != path {

@@ -96,6 +96,9 @@ func tidy(f *forms.Form, answers []forms.Answer, filled []string) {
 		normalize(a)
 		if rank := fields.Rank(a.FieldID); rank >= 0 {
 			a.Value = tidyValue(f.Fields[rank], a.Value)
+			if a.Sent != nil {
+				a.Sent.Value = tidyValue(f.Fields[rank], a.Sent.Value)
+			}
 			if f.Fields[rank].Validation == forms.Numeric && a.Value != filled[rank] {
 				a.Misfit = cmp.Or(a.Misfit, twoMeanings(a.Value))
 			}

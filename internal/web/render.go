@@ -69,11 +69,11 @@ type Layout struct {
 type about struct {
 	Access             *service.Access
 	PagePath, FormPath string
-	FormLink           bool                // its title differs from that of the page
-	Results            string              // path; "" if the caller can see no results
-	Edit               string              // path of its text; "" unless the caller may edit the page
-	Lost               []service.FormCount // forms that the page no longer has, for editors of an empty form
-	Back               string              // path of the results that the page was opened from; or ""
+	FormLink           bool            // its title differs from that of the page
+	Results            string          // path; "" if the caller can see no results
+	Edit               string          // path of its text; "" unless the caller may edit the page
+	Lost               []forms.Finding // forms that the page no longer has, for editors of an empty form
+	Back               string          // path of the results that the page was opened from; or ""
 }
 
 func (c *call) about(access *service.Access) *about {

@@ -48,6 +48,18 @@ func TestRenamedWhileOpen(t *testing.T) {
 	e.get(t, "carol", leavePath+"/results?by=days").want(200)
 }
 
+// TestSentAgainAfterARename: what was stored before the page was changed, but not confirmed, is stored once.
+func TestSentAgainAfterARename(t *testing.T) {
+	e, b := newAlice(t, page1("edit: [carol]\n", commentForm))
+	typed := with(b.get(leavePath).values(), "comment", "Two\r\nlines", "days", "monday")
+	first := b.send(leavePath, typed)
+	first.want(200)
+	e.Write(t, "1.md", page1("edit: [carol]\n", remarksForm)["1.md"])
+	if again := b.send(leavePath, typed); again.submission() != first.submission() {
+		t.Errorf("stored again: %s", again.text())
+	}
+}
+
 // TestLostForm: editors of a form without submissions are told of those under an id that the
 // page no longer has.
 func TestLostForm(t *testing.T) {
@@ -72,5 +84,13 @@ func TestLostForm(t *testing.T) {
 	text := e.get(t, "carol", "/page/1/form/h").text()
 	if !strings.Contains(text, "1 submission is stored under g,") || strings.Contains(text, "under f,") {
 		t.Errorf("got %s", text)
+	}
+	for _, broken := range []string{"form: g\nfields: {}", "form: ["} { // a broken block is no missing form
+		e.Write(t, "1.md", both+"\n```form\n"+broken+"\n```\n")
+		for _, path := range []string{"/page/1/form/h", "/author?page=1&form=h"} {
+			if text := e.get(t, "carol", path).text(); strings.Contains(text, "no longer has") {
+				t.Errorf("%s beside %q says: %s", path, broken, text)
+			}
+		}
 	}
 }

@@ -50,11 +50,16 @@ type Statement struct {
 	Args []any
 }
 
+// NewStatement makes a Statement.
+func NewStatement(sql string, args ...any) Statement { return Statement{sql, args} }
+
 // Common implements what engines have in common.
 type Common struct {
 	Database Database
 	// SQLLatest selects page, form, id and time of the store.MaxLatest latest submissions of user $1.
 	SQLLatest string
+	// SQLCountForm counts the submissions of page $1 and form $2, up to store.MaxLimit.
+	SQLCountForm string
 	// SQLCountForms selects page, form and number of submissions, up to $3, of forms on the pages $1 to $2.
 	SQLCountForms string
 	// SQLDefinition selects the text of the definition of a submission: $1 to $3 are page, form and id.
@@ -82,6 +87,12 @@ func (c Common) Latest(ctx context.Context, username string) (found []forms.Subm
 		}
 	}, c.SQLLatest, username)
 	return found, Wrap(err, "read the latest submissions")
+}
+
+// CountForm implements store.Store.
+func (c Common) CountForm(ctx context.Context, pageID int64, formID string) (n int, err error) {
+	err = queryRow(ctx, c.Database, []any{&n}, c.SQLCountForm, pageID, formID)
+	return n, Wrap(err, "count submissions")
 }
 
 // CountForms implements store.Store.
@@ -144,8 +155,8 @@ func (c Common) Release(ctx context.Context, name string) error {
 // CreateSession implements store.Sessions.
 func (c Common) CreateSession(ctx context.Context, n store.Session) error {
 	err := c.Database.Transact(ctx,
-		Statement{SQLTrimSessions, []any{n.Owner[:], int64(store.MaxSessions - 1)}},
-		Statement{SQLInsertSession, []any{n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed}})
+		NewStatement(SQLTrimSessions, n.Owner[:], int64(store.MaxSessions-1)),
+		NewStatement(SQLInsertSession, n.Hash[:], n.Owner[:], n.Expires.UnixMilli(), n.Sealed))
 	return Wrap(err, "create session")
 }
 

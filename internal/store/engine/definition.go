@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -25,22 +26,24 @@ func readDefinition(ctx context.Context, db Querier, sql string, args ...any) (f
 	return forms.NewDefinition(text), nil
 }
 
-// DefinitionReader returns a function that completes the definition of a record, of which it needs the
-// hash. In a dump most have the definition of the one before, which is not read again.
-func DefinitionReader(ctx context.Context, db Querier) func(*store.Record) error {
+// RecordReader returns a function that completes a record of a dump, which has the hash of its definition. Most have
+// the definition of the one before, which is not read again.
+func RecordReader(ctx context.Context, db Querier) func(*store.Record) error {
 	last := forms.Definition{}
 	return func(r *store.Record) (err error) {
-		switch r.Definition.Hash {
-		case 0:
-			return nil
-		case last.Hash:
-		default:
-			last, err = readDefinition(ctx, db, SQLDefinition, r.PageID, r.FormID, r.Definition.Hash)
-			if errors.Is(err, store.ErrNotFound) || err == nil && last.Hash != r.Definition.Hash {
+		r.Open = func(f forms.StoredFile) io.ReadCloser { return OpenContent(ctx, f, db, func() {}) }
+		if hash := r.Definition.Hash; hash != 0 && hash != last.Hash {
+			last, err = readDefinition(ctx, db, SQLDefinition, r.PageID, r.FormID, hash)
+			if errors.Is(err, store.ErrNotFound) || err == nil && last.Hash != hash {
 				err = fmt.Errorf("the database is damaged: submission %d has lost the definition of its form", r.ID)
 			}
 		}
-		r.Definition = last
+		if r.Definition.Hash != 0 {
+			r.Definition = last
+		}
+		if err == nil && r.IsChanged() {
+			r.History, err = ReadHistory(ctx, db, r.ID)
+		}
 		return err
 	}
 }

@@ -155,7 +155,10 @@ func (c *Files) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, e
 			err = Wrap(c.stageChunk(ctx, f.ID, number, buf[:n]), "stage a file")
 		}
 		if err != nil {
-			c.abandon(ctx, f.ID)
+			c.mu.Lock()
+			delete(c.uploads, f.ID)
+			c.mu.Unlock()
+			_ = c.DropFile(context.WithoutCancel(ctx), f.ID) // if that fails, it is removed when it is stale
 			return forms.StoredFile{}, err
 		}
 		if ended {
@@ -175,8 +178,8 @@ func (c *Files) stageChunk(ctx context.Context, id, number int64, data []byte) e
 	if err := c.engine.CheckRoom(ctx); err != nil {
 		return err
 	}
-	begin := Statement{sqlStageFile, []any{id}}
-	chunk := Statement{sqlStageChunk, []any{id, number, appendSum(data, id, number)}}
+	begin := NewStatement(sqlStageFile, id)
+	chunk := NewStatement(sqlStageChunk, id, number, appendSum(data, id, number))
 	switch {
 	case len(data) == 0:
 		return c.engine.Transact(ctx, begin)
@@ -188,14 +191,6 @@ func (c *Files) stageChunk(ctx context.Context, id, number int64, data []byte) e
 		err = store.ErrNoFile
 	}
 	return err
-}
-
-// abandon removes what was staged. If that fails, it is removed when it is stale.
-func (c *Files) abandon(ctx context.Context, id int64) {
-	c.mu.Lock()
-	delete(c.uploads, id)
-	c.mu.Unlock()
-	_ = c.DropFile(context.WithoutCancel(ctx), id)
 }
 
 // DropFile implements store.Files.

@@ -35,7 +35,7 @@ func HistoryStatements(submissionID int64, step *store.Step) []Statement {
 	if step.Before == nil {
 		insert.SQL, trim = SQLMarkRemoved, SQLRemoveSteps
 	}
-	return []Statement{insert, {trim, []any{submissionID}}}
+	return []Statement{insert, NewStatement(trim, submissionID)}
 }
 
 func insertStep(submissionID int64, step store.Step) Statement {
@@ -44,7 +44,7 @@ func insertStep(submissionID int64, step store.Step) Statement {
 		text, _ := json.Marshal(step.Before, json.Deterministic(true)) // texts are always encoded
 		previous = string(text)
 	}
-	return Statement{SQLInsertStep, []any{submissionID, step.At.UnixMilli(), step.Username, previous}}
+	return NewStatement(SQLInsertStep, submissionID, step.At.UnixMilli(), step.Username, previous)
 }
 
 // LoadHistory are the statements that store the history of a record.

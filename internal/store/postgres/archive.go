@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -29,9 +27,9 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 				return err
 			}
 		}
-		readDefinition := engine.DefinitionReader(ctx, querier{tx.Conn()})
+		complete := engine.RecordReader(ctx, querier{tx.Conn()})
 		for {
-			records, err := fetch(ctx, tx, readDefinition)
+			records, err := fetch(ctx, tx, complete)
 			if err != nil {
 				return err
 			}
@@ -58,23 +56,17 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 }
 
 // fetch returns the next rows of a dump.
-func fetch(ctx context.Context, tx pgx.Tx, readDefinition func(*store.Record) error) ([]store.Record, error) {
+func fetch(ctx context.Context, tx pgx.Tx, complete func(*store.Record) error) ([]store.Record, error) {
 	rows, _ := tx.Query(ctx, fmt.Sprintf(`FETCH %d FROM dump`, fetchRows)) // the rows have its error
 	records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (store.Record, error) {
 		var r store.Record
 		err := readSubmission(row, &r.Submission,
 			&r.PageID, &r.FormID, &r.ID, &r.SubmitterKey, &r.Key, &r.Body, &r.Definition.Hash)
-		r.Open = func(f forms.StoredFile) io.ReadCloser {
-			return engine.OpenContent(ctx, f, querier{tx.Conn()}, func() {})
-		}
 		return r, err
 	})
 	for i := range records {
 		if err == nil {
-			err = readDefinition(&records[i])
-		}
-		if r := &records[i]; err == nil && r.IsChanged() {
-			r.History, err = engine.ReadHistory(ctx, querier{tx.Conn()}, r.ID)
+			err = complete(&records[i])
 		}
 	}
 	return records, err
@@ -102,13 +94,15 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	}
 	ctx = context.WithoutCancel(ctx) // a write that has begun is completed
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		definitions := &pgx.Batch{}
-		for i, r := range records {
+		var definitions, history []engine.Statement
+		for i := range records {
+			r := &records[i]
+			history = append(history, engine.LoadHistory(r)...)
 			if d := r.Definition; d.Hash != 0 && (i == 0 || d.Hash != records[i-1].Definition.Hash) {
-				definitions.Queue(sqlStoreDefinition, r.PageID, r.FormID, d.Hash, d.Text)
+				definitions = append(definitions, engine.NewStatement(sqlStoreDefinition, r.PageID, r.FormID, d.Hash, d.Text))
 			}
 		}
-		if err := tx.SendBatch(ctx, definitions).Close(); err != nil {
+		if err := send(ctx, tx.Conn(), definitions...); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlInsert, columns...); err != nil {
@@ -117,13 +111,7 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 		if err := claimFiles(ctx, tx.Conn(), files); err != nil {
 			return err
 		}
-		history := &pgx.Batch{}
-		for i := range records {
-			for _, s := range engine.LoadHistory(&records[i]) {
-				history.Queue(s.SQL, s.Args...)
-			}
-		}
-		return tx.SendBatch(ctx, history).Close()
+		return send(ctx, tx.Conn(), history...)
 	})
 	return engine.Wrap(err, "load submissions")
 }
@@ -176,12 +164,9 @@ func (s *Store) Advance(ctx context.Context, to int64) error {
 		return err
 	}
 	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		batch := &pgx.Batch{} // which is one transaction
 		// Without the lock, another process could allocate ids between the read and the
 		// write of sqlAdvance, which would move the sequence back.
-		batch.Queue(sqlLockSequence)
-		batch.Queue(sqlAdvance, to)
-		return conn.SendBatch(ctx, batch).Close()
+		return send(ctx, conn, engine.NewStatement(sqlLockSequence), engine.NewStatement(sqlAdvance, to))
 	})
 	return engine.Wrap(err, "advance the sequence")
 }

@@ -48,14 +48,19 @@ func (s database) Query(ctx context.Context, read func(engine.Next), sql string,
 
 func (s database) Transact(ctx context.Context, statements ...engine.Statement) error {
 	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		batch := &pgx.Batch{}
-		batch.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`) // engine.SQLRestoreQueue needs a newer snapshot
-		for _, statement := range statements {
-			batch.Queue(dialect.Replace(statement.SQL), statement.Args...)
-		}
-		batch.Queue(`COMMIT`)
-		return conn.SendBatch(ctx, batch).Close()
+		begin := engine.NewStatement(`BEGIN ISOLATION LEVEL READ COMMITTED`) // engine.SQLRestoreQueue needs a newer snapshot
+		all := append([]engine.Statement{begin}, statements...)
+		return send(ctx, conn, append(all, engine.NewStatement(`COMMIT`))...)
 	})
+}
+
+// send runs statements in one round trip, and in one transaction.
+func send(ctx context.Context, conn *pgx.Conn, statements ...engine.Statement) error {
+	batch := &pgx.Batch{}
+	for _, s := range statements {
+		batch.Queue(dialect.Replace(s.SQL), s.Args...)
+	}
+	return conn.SendBatch(ctx, batch).Close()
 }
 
 // CheckRoom implements engine.FileEngine. The server does not tell how much room it has.

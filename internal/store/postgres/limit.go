@@ -92,14 +92,6 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 	})
 }
 
-// CountForm implements store.Store.
-func (s *Store) CountForm(ctx context.Context, pageID int64, formID string) (n int, err error) {
-	err = s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, sqlCountForm, pageID, formID).Scan(&n)
-	})
-	return n, engine.Wrap(err, "count submissions")
-}
-
 var refusals = [...]error{nil, store.ErrAlreadySubmitted, store.ErrLimit}
 
 func refusalArgs(n *store.New) []any {

@@ -76,14 +76,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-func (o Options) withDefaults() Options {
-	o.MaxConns = cmp.Or(o.MaxConns, DefaultMaxConns)
-	o.StatementTimeout = cmp.Or(o.StatementTimeout, DefaultStatementTimeout)
-	o.ConnectWait = cmp.Or(o.ConnectWait, DefaultConnectWait)
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return o
-}
-
 // Store implements store.Engine.
 type Store struct {
 	*engine.Files
@@ -100,9 +92,12 @@ var _ store.Engine = (*Store)(nil)
 
 // Open opens the store in an existing database. It creates or migrates the
 // tables as needed.
-func Open(ctx context.Context, options Options) (*Store, error) {
-	options = options.withDefaults()
-	config, err := configure(options)
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o.MaxConns = cmp.Or(o.MaxConns, DefaultMaxConns)
+	o.StatementTimeout = cmp.Or(o.StatementTimeout, DefaultStatementTimeout)
+	o.ConnectWait = cmp.Or(o.ConnectWait, DefaultConnectWait)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	config, err := configure(o)
 	if err != nil {
 		return nil, err
 	}
@@ -110,24 +105,24 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := prepareDatabase(ctx, pool, options); err != nil {
+	if err := prepareDatabase(ctx, pool, o); err != nil {
 		pool.Close()
 		c := config.ConnConfig // of which the credentials must not be shown
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
-	s := &Store{pool: pool, statementTimeout: options.StatementTimeout}
+	s := &Store{pool: pool, statementTimeout: o.StatementTimeout}
 	s.Common = engine.Common{
-		Database: database{s}, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms,
+		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
 		SQLDefinition: sqlDefinition,
 	}
 	s.writer = startWriter(s, workers)
-	s.Files = engine.NewFiles(database{s}, options.Log)
-	if !options.ReadOnly {
+	s.Files = engine.NewFiles(database{s}, o.Log)
+	if !o.ReadOnly {
 		s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
 	}
 	s.close = sync.OnceFunc(func() {
 		s.closed.Store(true)
-		if !options.ReadOnly {
+		if !o.ReadOnly {
 			s.StopSweeping()
 		}
 		s.writer.close()
@@ -254,17 +249,15 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // Ping implements store.Store. It fails on a read-only server, too.
-func (s *Store) Ping(ctx context.Context) error { return s.do(ctx, ping) }
-
-func ping(ctx context.Context, conn *pgx.Conn) error {
-	var readOnly string
-	if err := conn.QueryRow(ctx, `SHOW transaction_read_only`).Scan(&readOnly); err != nil {
-		return fmt.Errorf("ping: %w", err)
-	}
-	if readOnly == "on" {
-		return &pgconn.PgError{Severity: "ERROR", Code: codeReadOnly, Message: "the server is a standby, or read-only"}
-	}
-	return nil
+func (s *Store) Ping(ctx context.Context) error {
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		var readOnly string
+		err := conn.QueryRow(ctx, `SHOW transaction_read_only`).Scan(&readOnly)
+		if readOnly == "on" {
+			err = &pgconn.PgError{Severity: "ERROR", Code: codeReadOnly, Message: "the server is a standby, or read-only"}
+		}
+		return engine.Wrap(err, "ping")
+	})
 }
 
 // Close implements store.Store.

@@ -81,11 +81,8 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (a
 		changed, changer := lastChange(&after)
 		return commit(ctx, conn, about(key, change.Events), removed, append(
 			engine.HistoryStatements(key.ID, change.Step),
-			engine.Statement{
-				SQL: sqlUpdate, Args: []any{
-					key.PageID, key.FormID, key.ID, []byte(after.Entries), forms.EncodeFiles(after.Files), changed, changer,
-				},
-			})...)
+			engine.NewStatement(sqlUpdate, key.PageID, key.FormID, key.ID,
+				[]byte(after.Entries), forms.EncodeFiles(after.Files), changed, changer))...)
 	})
 	if err != nil {
 		return forms.Submission{}, err
@@ -124,18 +121,13 @@ func lockSubmission(ctx context.Context, conn *pgx.Conn, key store.Key) (forms.S
 func commit(
 	ctx context.Context, conn *pgx.Conn, events []store.Event, removed []int64, statements ...engine.Statement,
 ) error {
-	batch := &pgx.Batch{}
-	for _, s := range statements {
-		batch.Queue(dialect.Replace(s.SQL), s.Args...)
-	}
 	if len(events) > 0 {
-		batch.Queue(sqlInsertEvents, eventColumns(events)...)
+		statements = append(statements, engine.NewStatement(sqlInsertEvents, eventColumns(events)...))
 	}
 	if len(removed) > 0 {
-		batch.Queue(sqlMarkFiles, removed)
+		statements = append(statements, engine.NewStatement(sqlMarkFiles, removed))
 	}
-	batch.Queue(`COMMIT`)
-	err := conn.SendBatch(ctx, batch).Close()
+	err := send(ctx, conn, append(statements, engine.NewStatement(`COMMIT`))...)
 	return commitError(conn, engine.Wrap(err, "write the submission"))
 }
 
@@ -156,8 +148,8 @@ func (s *Store) Delete(
 		}
 		_, removed = engine.DiffFiles(found.Files, nil)
 		return commit(ctx, conn, about(key, events), removed,
-			engine.Statement{SQL: sqlDelete, Args: []any{key.PageID, key.FormID, key.ID}},
-			engine.Statement{SQL: engine.SQLDeleteHistory, Args: []any{key.ID}})
+			engine.NewStatement(sqlDelete, key.PageID, key.FormID, key.ID),
+			engine.NewStatement(engine.SQLDeleteHistory, key.ID))
 	})
 	if err == nil && len(removed) > 0 {
 		s.SweepSoon()
@@ -178,7 +170,7 @@ func (s *Store) removeDefinitions(ctx context.Context, key store.Key) {
 		return
 	}
 	_ = database{s}.Transact(ctx, // with a snapshot for each statement: the last sees what creates have stored
-		engine.Statement{SQL: sqlLockForm, Args: []any{key.PageID, key.FormID}}, // one after the other
-		engine.Statement{SQL: sqlLockDefinitions, Args: []any{key.PageID, key.FormID}},
-		engine.Statement{SQL: sqlRemoveDefinitions, Args: []any{key.PageID, key.FormID}})
+		engine.NewStatement(sqlLockForm, key.PageID, key.FormID), // one after the other
+		engine.NewStatement(sqlLockDefinitions, key.PageID, key.FormID),
+		engine.NewStatement(sqlRemoveDefinitions, key.PageID, key.FormID))
 }

@@ -25,7 +25,6 @@ const workers = 2
 // is queued and stores it with one statement. Many concurrent callers share
 // the cost of the round trips and of the flush to disk.
 type writer struct {
-	store   *Store
 	queue   *engine.Queue[*creation]
 	stopped sync.WaitGroup
 }
@@ -40,10 +39,15 @@ type creation struct {
 
 type operation = engine.Op[*creation]
 
+// startWriter starts workers, which end when the queue is closed and empty.
 func startWriter(s *Store, workers int) *writer {
-	w := &writer{store: s, queue: engine.NewQueue[*creation](engine.MaxBatch)}
+	w := &writer{queue: engine.NewQueue[*creation](engine.MaxBatch)}
 	for range workers {
-		w.stopped.Go(w.run)
+		w.stopped.Go(func() {
+			for batch := w.queue.Next(nil); len(batch) > 0; batch = w.queue.Next(batch) {
+				s.createAll(batch)
+			}
+		})
 	}
 	return w
 }
@@ -52,15 +56,6 @@ func startWriter(s *Store, workers int) *writer {
 func (w *writer) close() {
 	w.queue.Close()
 	w.stopped.Wait()
-}
-
-// run is one worker. It returns when the queue is closed and empty.
-func (w *writer) run() {
-	batch := w.queue.Next(nil)
-	for len(batch) > 0 {
-		w.store.createAll(batch)
-		batch = w.queue.Next(batch)
-	}
 }
 
 // createAll stores a batch, in as many statements as its size requires, and

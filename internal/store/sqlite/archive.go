@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -48,7 +47,7 @@ func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event 
 // dumpRows visits the submissions. To be called in a read transaction.
 func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) error) error {
 	var visitErr error
-	readDefinition := engine.DefinitionReader(ctx, conn)
+	complete := engine.RecordReader(ctx, conn)
 	err := conn.query(sqlDump, func(rows *sqlite3.Stmt) error {
 		for visitErr == nil && rows.Step() {
 			key := store.Key{PageID: rows.ColumnInt64(6), FormID: rows.ColumnText(7), ID: submissionID(rows.ColumnInt64(8))}
@@ -56,13 +55,9 @@ func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) er
 			r := store.Record{
 				Submission: sub, SubmitterKey: rows.ColumnText(9), Key: rows.ColumnText(10), Body: rows.ColumnText(11),
 			}
-			r.Open = func(f forms.StoredFile) io.ReadCloser { return engine.OpenContent(ctx, f, conn, func() {}) }
 			r.Definition.Hash = rows.ColumnInt64(12)
 			if err == nil {
-				err = readDefinition(&r)
-			}
-			if err == nil && r.IsChanged() {
-				r.History, err = engine.ReadHistory(ctx, conn, r.ID)
+				err = complete(&r)
 			}
 			if visitErr = cmp.Or(ctx.Err(), err); visitErr == nil {
 				visitErr = visit(r)
@@ -77,44 +72,48 @@ func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) er
 func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		clear(tx.counts)
-		return tx.atomically(func() error { return tx.load(records) })
+		return tx.atomically(func() error {
+			for i := range records {
+				r := &records[i]
+				err := r.CheckIDs()
+				if err == nil {
+					err = engine.Wrap(tx.load(r), "submission %d", r.ID)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
 }
 
-func (t *tx) load(records []store.Record) error {
-	for _, r := range records {
-		form, err := t.formOrNew(formName{r.PageID, r.FormID})
-		if err != nil {
-			return err
-		}
-		if err := r.CheckIDs(); err != nil {
-			return err
-		}
-		if err := t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, r.Key); err != nil {
-			return fmt.Errorf("submission %d: %w", r.ID, err)
-		}
-		if err := t.storeDefinition(r.PageID, r.FormID, r.Definition); err != nil {
-			return err
-		}
-		err = t.conn.insertSubmission(form, &r)
-		switch {
-		case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
-			return fmt.Errorf("submission %d: %w", r.ID, store.ErrAlreadySubmitted)
-		case errors.Is(err, sqlite3.CONSTRAINT):
-			return fmt.Errorf("%w: %d", store.ErrExists, r.ID)
-		case err != nil:
-			return err
-		}
-		if err = t.changeFiles(nil, r.Files); err == nil {
-			err = t.runAll(engine.LoadHistory(&r)...)
-		}
-		if err != nil {
-			return fmt.Errorf("submission %d: %w", r.ID, err)
-		}
-		t.bytes += len(r.Entries)
-		t.lastID = max(t.lastID, r.ID)
+func (t *tx) load(r *store.Record) error {
+	form, err := t.formOrNew(formName{r.PageID, r.FormID})
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, r.Key); err != nil {
+		return err
+	}
+	if err := t.storeDefinition(r.PageID, r.FormID, r.Definition); err != nil {
+		return err
+	}
+	err = t.conn.insertSubmission(form, r)
+	switch {
+	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
+		return store.ErrAlreadySubmitted
+	case errors.Is(err, sqlite3.CONSTRAINT):
+		return store.ErrExists
+	case err != nil:
+		return err
+	}
+	t.bytes += len(r.Entries)
+	t.lastID = max(t.lastID, r.ID)
+	if err := t.changeFiles(nil, r.Files); err != nil {
+		return err
+	}
+	return t.runAll(engine.LoadHistory(r)...)
 }
 
 // Clear implements store.Archive.

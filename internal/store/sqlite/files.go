@@ -66,7 +66,6 @@ func (t *tx) atomically(run func() error) error {
 	if err == nil {
 		return t.conn.Exec(`RELEASE operation`)
 	}
-	t.seen = nil // the numbers of new forms are rolled back with it
 	clear(t.definitions)
 	if undo := t.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {
 		return errors.Join(err, undo)

@@ -134,7 +134,7 @@ func newStore(w *writer, pool *readPool, log *slog.Logger) *Store {
 	s := &Store{writer: w, pool: pool, forms: w.forms}
 	db := database{pool.with, w.do}
 	s.Common = engine.Common{
-		Database: db, SQLLatest: sqlLatest, SQLCountForms: sqlCountForms,
+		Database: db, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
 		SQLDefinition: sqlDefinition,
 	}
 	s.Files = engine.NewFiles(fileEngine{s, db}, log)

@@ -57,20 +57,24 @@ type formNumbers struct {
 // maxRemembered bounds the memory of the cache.
 const maxRemembered = 100_000
 
-func (f *formNumbers) get(name formName) (int64, bool) {
+// find returns the number of a form. It is remembered, unless it may be rolled back.
+func (f *formNumbers) find(conn *connection, name formName, committed bool) (int64, error) {
 	f.mu.RLock()
-	defer f.mu.RUnlock()
 	n, ok := f.number[name]
-	return n, ok
-}
-
-func (f *formNumbers) put(name formName, number int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.number == nil || len(f.number) >= maxRemembered {
-		f.number = map[formName]int64{}
+	f.mu.RUnlock()
+	if ok {
+		return n, nil
 	}
-	f.number[name] = number
+	n, err := readForm(conn, name)
+	if err == nil && committed {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.number == nil || len(f.number) >= maxRemembered {
+			f.number = map[formName]int64{}
+		}
+		f.number[name] = n
+	}
+	return n, err
 }
 
 // errNoForm: nothing was ever stored under that page and form.
@@ -93,28 +97,11 @@ func readForm(conn *connection, name formName) (n int64, err error) {
 
 // form is the number of a form outside of a transaction, as it is committed.
 func (s *Store) form(conn *connection, name formName) (int64, error) {
-	if n, ok := s.forms.get(name); ok {
-		return n, nil
-	}
-	n, err := readForm(conn, name)
-	if err == nil {
-		s.forms.put(name, n)
-	}
-	return n, err
+	return s.forms.find(conn, name, true)
 }
 
-// form is the number of a form within a transaction. It is cached only
-// after the commit: until then it may be rolled back.
-func (t *tx) form(name formName) (int64, error) {
-	if n, ok := t.forms.get(name); ok {
-		return n, nil
-	}
-	n, err := readForm(t.conn, name)
-	if err == nil {
-		t.seen = append(t.seen, seenForm{name, n})
-	}
-	return n, err
-}
+// form is the number of a form within a transaction.
+func (t *tx) form(name formName) (int64, error) { return t.forms.find(t.conn, name, !t.hasNewForm) }
 
 // formOrNew is form for a form that may have no number yet.
 func (t *tx) formOrNew(name formName) (int64, error) {
@@ -122,15 +109,11 @@ func (t *tx) formOrNew(name formName) (int64, error) {
 	if !errors.Is(err, errNoForm) {
 		return n, err
 	}
+	t.hasNewForm = true
 	if err := t.conn.run(sqlNewForm, name.pageID, name.formID); err != nil {
 		return 0, fmt.Errorf("number a form: %w", err)
 	}
 	return t.form(name)
-}
-
-type seenForm struct {
-	name   formName
-	number int64
 }
 
 // rowIDOf returns the row id that a submission has if it exists.

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -42,18 +41,6 @@ func readVersion(conn *connection) (version int, err error) {
 		return 0, errors.New("this is another program's database, not Formulary's")
 	}
 	return int(found), nil
-}
-
-// requireSchema refuses a database that is not a store of this version.
-func requireSchema(conn *connection) error {
-	version, err := readVersion(conn)
-	if err != nil {
-		return err
-	}
-	if version == 0 {
-		return errors.New("it is empty")
-	}
-	return cmp.Or(migrations.Require(version), checkSchema(conn))
 }
 
 // checkSchema refuses a store that writes could not use, or would assign wrong ids in.

@@ -49,7 +49,10 @@ const (
 	sqlSubmitted = `SELECT 1 WHERE EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
 	// sqlCount counts the submissions of a form, up to store.MaxLimit.
-	sqlCount      = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 10000)`
+	sqlCount = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 10000)`
+	// sqlCountForm is sqlCount by page and form.
+	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM forms CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
+		WHERE page_id = ?1 AND form_id = ?2 LIMIT 10000)`
 	sqlCountForms = `SELECT page_id, form_id,
 			(SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > number << 40 AND row_id < (number + 1) << 40 LIMIT ?3))
 		FROM forms WHERE page_id BETWEEN ?1 AND ?2 ORDER BY page_id, form_id`
@@ -57,7 +60,7 @@ const (
 	sqlInsert    = `INSERT INTO submissions (row_id, form, username, created, fields, definition) VALUES (?, ?, ?, ?, ?, ?)`
 	sqlInsertAll = `INSERT INTO submissions (row_id, form, username, created, submitter_key, fields, key, body, files, definition, changed, changer)
 		VALUES (?, ?, ?, ?, NULLIF(?, ''), ?, NULLIF(?, ''), NULLIF(?, ''), NULLIF(?, ''), ?, ?, ?)`
-	sqlUpdate = `UPDATE submissions SET fields = ?, files = NULLIF(?, ''), changed = ?, changer = ? WHERE row_id = ?`
+	sqlUpdate = `UPDATE submissions SET fields = ?2, files = NULLIF(?3, ''), changed = ?4, changer = ?5 WHERE row_id = ?1`
 	sqlDelete = `DELETE FROM submissions WHERE row_id = ?`
 
 	sqlInsertDefinition = `INSERT INTO definitions (page_id, form_id, hash, definition) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
@@ -156,11 +159,6 @@ func lastChange(s *forms.Submission) []any {
 		return []any{nil, nil}
 	}
 	return []any{s.Changed.UnixMilli(), s.Changer}
-}
-
-func (c *connection) updateSubmission(rowID int64, s forms.Submission) error {
-	row := []any{s.Entries, string(forms.EncodeFiles(s.Files))}
-	return c.run(sqlUpdate, append(append(row, lastChange(&s)...), rowID)...)
 }
 
 // listSQL returns the statement that reads a list.

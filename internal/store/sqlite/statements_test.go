@@ -23,6 +23,7 @@ func TestPlans(t *testing.T) {
 		sqlSubmitted:      "submissions_by_submitter (form=? AND submitter_key=?)",
 		sqlByKey:          "submissions_key (form=? AND key=?)",
 		sqlCount:          byRowID + " (rowid>? AND rowid<?)",
+		sqlCountForm:      "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
 		engine.SQLSession: byHash, engine.SQLRenewSession: byHash, engine.SQLDeleteSession: byHash,
 		engine.SQLTrimSessions: "sessions_by_owner (owner=?)", engine.SQLDeleteExpired: "sessions_by_expiry (expires<?)",
 	}

@@ -65,21 +65,6 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 	})
 }
 
-// CountForm implements store.Store.
-func (s *Store) CountForm(ctx context.Context, pageID int64, formID string) (n int, err error) {
-	err = s.pool.with(ctx, func(conn *connection) error {
-		form, err := s.form(conn, formName{pageID, formID})
-		if errors.Is(err, errNoForm) {
-			return nil
-		}
-		if err == nil {
-			n, err = conn.count(form)
-		}
-		return err
-	})
-	return n, err
-}
-
 // storeDefinition stores a definition, unless it is known to be stored.
 func (t *tx) storeDefinition(pageID int64, formID string, d forms.Definition) error {
 	if d.Hash == 0 || t.definitions[d.Hash] {
@@ -168,10 +153,8 @@ func (s *Store) replace(
 		tx.bytes += len(after.Entries)
 		return tx.change(before.Files, after.Files, change.Events, func() (int64, error) {
 			return at, tx.atomically(func() error {
-				if err := tx.conn.updateSubmission(at, after); err != nil {
-					return err
-				}
-				return tx.runAll(engine.HistoryStatements(key.ID, change.Step)...)
+				row := append([]any{at, after.Entries, string(forms.EncodeFiles(after.Files))}, lastChange(&after)...)
+				return tx.runAll(append(engine.HistoryStatements(key.ID, change.Step), engine.NewStatement(sqlUpdate, row...))...)
 			})
 		})
 	})
@@ -199,9 +182,9 @@ func (s *Store) Delete(
 		err = tx.change(sub.Files, nil, events, func() (int64, error) {
 			return at, tx.atomically(func() error {
 				err := tx.runAll(
-					engine.Statement{SQL: sqlDelete, Args: []any{at}},
-					engine.Statement{SQL: engine.SQLDeleteHistory, Args: []any{key.ID}},
-					engine.Statement{SQL: sqlRemoveDefinitions, Args: []any{key.PageID, key.FormID, at}})
+					engine.NewStatement(sqlDelete, at),
+					engine.NewStatement(engine.SQLDeleteHistory, key.ID),
+					engine.NewStatement(sqlRemoveDefinitions, key.PageID, key.FormID, at))
 				if tx.conn.Changes() > 0 {
 					clear(tx.definitions)
 				}

@@ -99,7 +99,14 @@ func checkError(ctx context.Context, name string, err error) error {
 
 // requireStore refuses a database that is not a complete store of this version.
 func requireStore(conn *connection) error {
-	if err := requireSchema(conn); err != nil {
+	version, err := readVersion(conn)
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		return errors.New("it is empty")
+	}
+	if err := cmp.Or(migrations.Require(version), checkSchema(conn)); err != nil {
 		return err
 	}
 	unfinished := errors.New("it is a copy that was not finished: finish it first")

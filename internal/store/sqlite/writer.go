@@ -268,9 +268,6 @@ func (w *writer) finish(t *tx) error {
 		return err
 	}
 	w.lastID, w.reserved = t.lastID, reserved
-	for _, f := range t.seen {
-		w.forms.put(f.name, f.number)
-	}
 	return nil
 }
 
@@ -278,9 +275,9 @@ func (w *writer) finish(t *tx) error {
 type tx struct {
 	conn        *connection
 	forms       *formNumbers
+	hasNewForm  bool           // it has given a number to a form, and may be rolled back
 	counts      formCounts     // of what the transaction has stored, too
 	definitions map[int64]bool // as of the writer, with those that the transaction has stored
-	seen        []seenForm     // to be cached after the commit
 	lastID      int64          // the last id given
 	bytes       int            // written so far, roughly
 }
