@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
-	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/testkit"
 )
