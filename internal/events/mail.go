@@ -235,7 +235,7 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 	isBreak := func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }
 	title := strings.Join(strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), isBreak), " ")
 	title = forms.Truncate(title, maxTitle)
-	l := cmp.Or(lang.Match(n.Lang), lang.Find(m.options.Language), lang.All[0])
+	l := cmp.Or(lang.Match(n.Lang), lang.Find(m.options.Language), lang.All()[0])
 	subject, news, page := l.Say(forms.SayN("{0} new submission: {1}", "{0} new submissions: {1}", n.Count, title)), "", "results"
 	why := l.Text("The form has your address under \"notify\". To get no more such mails, have it removed there.")
 	if n.Submission != 0 {

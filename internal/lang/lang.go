@@ -4,7 +4,6 @@
 package lang
 
 import (
-	"bytes"
 	"embed"
 	"io"
 	"path"
@@ -30,6 +29,7 @@ type Language struct {
 	format
 
 	tag      language.Tag
+	digits   *strings.Replacer
 	messages func() map[string]translation // read when they are needed
 }
 
@@ -65,8 +65,8 @@ func (t *translation) UnmarshalYAML(node *yaml.Node) error {
 	return err
 }
 
-// All are the languages, English first and then by their tags.
-var All = load()
+// All returns the languages, English first and then by their tags.
+var All = sync.OnceValue(load)
 
 func load() []*Language {
 	names, err := files.ReadDir("messages")
@@ -85,31 +85,38 @@ func load() []*Language {
 
 func read(tag string) *Language {
 	l := &Language{Tag: tag, tag: language.MustParse(tag)}
-	head, _ := documents(tag)
-	must(yaml.Unmarshal(head, &l.format))
+	must(l.decode(&l.format))
+	l.digits = strings.NewReplacer(",", l.Group, ".", l.Decimal)
 	l.messages = sync.OnceValue(func() (messages map[string]translation) {
 		if tag != English { // whose messages are their keys
-			_, rest := documents(tag)
-			must(yaml.Unmarshal(rest, &messages))
+			must(l.decode(&struct{}{}, &messages))
 		}
 		return messages
 	})
 	return l
 }
 
-// documents are the two parts of a file.
-func documents(tag string) (head, messages []byte) {
-	text, err := files.ReadFile("messages/" + tag + ".yaml")
+// decode reads the first documents of the file.
+func (l *Language) decode(documents ...any) error {
+	file, err := files.Open(l.file())
 	must(err)
-	head, messages, _ = bytes.Cut(text, []byte("\n---\n"))
-	return head, messages
+	decoder := yaml.NewDecoder(file)
+	for _, document := range documents {
+		if err := decoder.Decode(document); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+func (l *Language) file() string { return "messages/" + l.Tag + ".yaml" }
 
 // WriteFiles writes all files of messages, for a fingerprint.
 func WriteFiles(w io.Writer) {
-	for _, l := range All {
-		head, messages := documents(l.Tag)
-		_, err := w.Write(append(head, messages...))
+	for _, l := range All() {
+		text, err := files.ReadFile(l.file())
+		must(err)
+		_, err = w.Write(text)
 		must(err)
 	}
 }
@@ -122,8 +129,8 @@ func must(err error) {
 }
 
 var matcher = sync.OnceValue(func() language.Matcher {
-	tags := make([]language.Tag, len(All))
-	for i, l := range All {
+	tags := make([]language.Tag, len(All()))
+	for i, l := range All() {
 		tags[i] = l.tag
 	}
 	return language.NewMatcher(tags)
@@ -131,7 +138,7 @@ var matcher = sync.OnceValue(func() language.Matcher {
 
 // Find returns the language of a tag, nil if there is none.
 func Find(tag string) *Language {
-	for _, l := range All {
+	for _, l := range All() {
 		if l.Tag == tag {
 			return l
 		}
@@ -141,14 +148,42 @@ func Find(tag string) *Language {
 
 // Tags are those of all languages.
 func Tags() (tags []string) {
-	for _, l := range All {
+	for _, l := range All() {
 		tags = append(tags, l.Tag)
 	}
 	return tags
 }
 
+// matched are the results of Match by header: to parse one takes longer than the rest of what a page's language costs.
+var matched = struct {
+	sync.RWMutex
+	languages map[string]*Language
+}{languages: map[string]*Language{}}
+
+// Bounds of matched.
+const (
+	maxMatched = 1000
+	maxHeader  = 200 // bytes
+)
+
 // Match returns the language that a header Accept-Language prefers, nil if it has none of them.
 func Match(accept string) *Language {
+	matched.RLock()
+	l, known := matched.languages[accept]
+	matched.RUnlock()
+	if known {
+		return l
+	}
+	l = match(accept)
+	matched.Lock()
+	defer matched.Unlock()
+	if len(accept) <= maxHeader && len(matched.languages) < maxMatched {
+		matched.languages[strings.Clone(accept)] = l
+	}
+	return l
+}
+
+func match(accept string) *Language {
 	tags, _, err := language.ParseAcceptLanguage(accept)
 	if err != nil || len(tags) == 0 {
 		return nil
@@ -157,7 +192,7 @@ func Match(accept string) *Language {
 	if confidence == language.No {
 		return nil
 	}
-	return All[i]
+	return All()[i]
 }
 
 // Dir is the value of the attribute dir of HTML.

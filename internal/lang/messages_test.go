@@ -261,7 +261,7 @@ var tags = regexp.MustCompile(`<[^>]*>`)
 // in the plural forms that the language has.
 func TestTranslations(t *testing.T) {
 	messages := allMessages(t)
-	for _, l := range All[1:] {
+	for _, l := range All()[1:] {
 		t.Run(l.Tag, func(t *testing.T) {
 			translated := l.messages()
 			for _, m := range messages {
@@ -330,7 +330,7 @@ func checkTranslation(t *testing.T, m used, form plural.Form, text string) {
 
 // TestFilesOfMessages checks what is not messages.
 func TestFilesOfMessages(t *testing.T) {
-	for _, l := range All {
+	for _, l := range All() {
 		for name, text := range map[string]string{
 			"name": l.Name, "decimal": l.Decimal, "group": l.Group,
 			"day": l.DayLayout, "month": l.MonthLayout, "time": l.TimeLayout,

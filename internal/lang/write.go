@@ -72,7 +72,7 @@ func (l *Language) Number(text string) string {
 	if l.Tag == English {
 		return text
 	}
-	return strings.NewReplacer(",", l.Group, ".", l.Decimal).Replace(text)
+	return l.digits.Replace(text)
 }
 
 // Day writes a day.

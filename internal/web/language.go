@@ -2,7 +2,10 @@ package web
 
 import (
 	"cmp"
+	"fmt"
+	"html/template"
 	"net/http"
+	"strings"
 
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
@@ -42,6 +45,23 @@ func (s *Site) chosenLanguage(w http.ResponseWriter, r *http.Request) *lang.Lang
 // browserLanguage is the language that the settings of a browser ask for.
 func (s *Site) browserLanguage(r *http.Request) *lang.Language {
 	return cmp.Or(lang.Match(r.Header.Get("Accept-Language")), lang.Find(s.Language))
+}
+
+// languageLinks makes links to the same page in all languages, whose queries begin with the given one. They are
+// the same on all pages, so they are not made anew for each by a template.
+func languageLinks(current *lang.Language) func(query string) template.HTML {
+	const query = "{query}"
+	links := ""
+	for _, l := range lang.All() {
+		mark := ""
+		if l == current {
+			mark = ` aria-current="true"`
+		}
+		links += fmt.Sprintf("\n<a href=\"%s%s\" lang=\"%[2]s\" hreflang=\"%[2]s\"%[3]s>%[4]s</a>", query, l.Tag, mark, l.Name)
+	}
+	return func(begin string) template.HTML {
+		return template.HTML(strings.ReplaceAll(links, query, template.HTMLEscapeString(begin))) //nolint:gosec // it is escaped
+	}
 }
 
 // langQuery begins the query of the same page in a language. A long query is left out: a page

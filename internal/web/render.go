@@ -35,7 +35,7 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"dayText":      l.DayText,
 		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"languages":    func() []*lang.Language { return lang.All },
+		"languages":    languageLinks(l),
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())

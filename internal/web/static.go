@@ -57,7 +57,7 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 		s.content[name] = request.NewAsset(readStatic(name))
 		source = append(source, s.content[name].Content...)
 	}
-	for _, l := range lang.All {
+	for _, l := range lang.All() {
 		s.messages[l] = sync.OnceValue(func() *request.Asset {
 			return request.NewAsset(l.ScriptMessages(source))
 		})

@@ -35,7 +35,7 @@ var pageTypes = map[string]any{
 // TestTemplatesMatchTheirPages checks each field that a template names against the
 // type of its page, in branches that no other test takes, too.
 func TestTemplatesMatchTheirPages(t *testing.T) {
-	for _, l := range lang.All {
+	for _, l := range lang.All() {
 		set := parseTemplates("", newStaticFiles(nil), l)
 		for name, page := range pageTypes {
 			if err := templatecheck.CheckHTMLStrict(set.Lookup(name), page); err != nil {

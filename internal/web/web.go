@@ -131,7 +131,7 @@ func New(opts Options) *Site {
 	s.BrandName = cmp.Or(s.BrandName, "Formulary")
 	s.Language = cmp.Or(s.Language, lang.English)
 	s.templates = map[*lang.Language]func() *template.Template{}
-	for _, l := range lang.All {
+	for _, l := range lang.All() {
 		s.templates[l] = sync.OnceValue(func() *template.Template { return parseTemplates(s.Backend.BasePath, s.static, l) })
 	}
 	s.templates[lang.Find(s.Language)]()

@@ -1,0 +1,50 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
+)
+
+// What is wrong is said in the reader's language, with the texts of the form in that language, whichever
+// package says it.
+func TestErrorsInTheReadersLanguage(t *testing.T) {
+	german := lang.Find("de")
+	_, b := newAlice(t, page1("", tripForm+
+		"  - {id: from, type: date, label: From}\n"+
+		"  - {id: to, type: date, label: To, min: {field: from}}\n"+
+		"  - {id: note, type: textfield, label: Note, maxLength: 3}\n"))
+	b.reads("de")
+	wrong := b.fill(leavePath, "class", "x", "from", "2026-03-02", "to", "2026-03-01", "note", "long")
+	fault := func(label, text string, args ...any) *forms.Message {
+		return named(label, &forms.Message{Text: text, Args: args})
+	}
+	for _, tt := range []struct {
+		answer  *answer
+		status  int
+		message *forms.Message
+	}{
+		{wrong, 422, fault("Stadt", "is required")},
+		{wrong, 422, fault("Klasse", "must be one of {0}", []string{"Erste", "b"})},
+		{wrong, 422, fault("To", "must not be before {0}", "From (2. März 2026)")},
+		{wrong, 422, named("Note", forms.SayN("must have at most {0} character", "must have at most {0} characters", 3))},
+		{b.get("/page/999"), 404, forms.Say("There is no page {0}.", "999")},
+		{b.get("/page/1/form/f/results?limit=x"), 422, forms.Say("limit must be a number from 1 to {0}", 1_000_000)},
+	} {
+		want := german.Say(tt.message)
+		if want == tt.message.String() {
+			t.Errorf("%q is not translated", want)
+		}
+		tt.answer.want(tt.status, want)
+	}
+}
+
+// Why a form takes no answers, and the states of forms, are in the reader's language, too.
+func TestClosedFormInTheReadersLanguage(t *testing.T) {
+	german := lang.Find("de")
+	_, b := newAlice(t, page1("", "closes: 2020-01-31\n"+tripForm))
+	b.reads("de").get(leavePath).want(200, german.Text(
+		"this form has closed: it took submissions until the end of {0} ({1})", forms.Day("2020-01-31"), "UTC")[1:])
+	b.get("/").want(200, german.Text("Closed"))
+}
