@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"errors"
 	"encoding/json"
 	"slices"
 	"strings"
