@@ -1,8 +1,8 @@
 package forms
 
 import (
-	"errors"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -238,7 +238,7 @@ func TestSendBackWhatWasRead(t *testing.T) {
 		merged, _, err := f.Merge(stored, nil, answers, Writer{})
 		got := ""
 		if invalid, ok := errors.AsType[*Invalid](err); ok {
-			got = invalid.Fields["old"]
+			got = invalid.Fields["old"].String()
 		}
 		if got != want || err == nil && len(merged) != 2 {
 			t.Errorf("%s: got %v, %v", value, merged, err)
