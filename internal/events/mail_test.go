@@ -91,7 +91,7 @@ func TestMailMessage(t *testing.T) {
 		{"<o'neil+x@Example.org>", "1 new submission: Übergabe – 引き継ぎ 🎉", "https://forms.example.org/page/7/form/gr%C3%B6%C3%9Fe.1/results" + notify},
 		{"<hr@example.org>", "Your submission: Leave request", "It has arrived.\n\n" + submission},
 		{"<hr@example.org>", "Your submission: a Bcc: evil@example.org", "Editors of the form have changed something about it.\n\n" + submission},
-		{"<hr@example.org>", "1 neue Antwort: Leave request", "https://forms.example.org/page/102/form/leave/results\n\n" + why},
+		{"<hr@example.org>", "1 neue Einsendung: Leave request", "https://forms.example.org/page/102/form/leave/results\n\n" + why},
 	} {
 		header, text := parseMail(t, server.Mails()[i])
 		for key, want := range map[string]string{

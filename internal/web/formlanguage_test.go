@@ -31,7 +31,7 @@ func TestFormInTheReadersLanguage(t *testing.T) {
 		{"", "", "da, de;q=0.5", "By"}, // pages don't have it
 		{"", "", "fr", "City"},
 		{"", "?lang=de", "da", "Stadt"},
-		{"", "?lang=da", "", "City"}, // no language of pages
+		{"", "?lang=da", "", "City"},   // no language of pages
 		{"lang: da\n", "", "", "City"}, // the site's
 		{"lang: fr-CA\n", "?lang=de", "", "Stadt"},
 	} {
@@ -60,7 +60,7 @@ func TestPagesOfAFormInSeveralLanguages(t *testing.T) {
 	sent.wantHTML("Danke für die Reise", ">Stadt<", ">Erste<")
 	b.get("/").wantHTML("Erste")
 	path := sent.submission()
-	b.get(leavePath + "/results").wantHTML("Stadt", "Erste")
+	b.get(leavePath+"/results").wantHTML("Stadt", "Erste")
 	if csv := b.get(leavePath + "/results.csv").body; !strings.Contains(csv, "Stadt,Klasse") || !strings.Contains(csv, "Rom,Erste") {
 		t.Error(csv)
 	}

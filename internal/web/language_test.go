@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/lang"
+)
+
+func TestReaderLanguage(t *testing.T) {
+	_, b := newAlice(t, wiki, func(o *envOptions) { o.Language = "nl" })
+	for _, tt := range []struct{ query, cookie, accept, want, set string }{
+		{"", "", "", "nl", ""},
+		{"", "", "xx, tlh;q=0.5", "nl", ""},
+		{"", "", "tlh, de-AT;q=0.9, en;q=0.8", "de", ""},
+		{"", "", "pt-PT", "pt", ""},
+		{"", "", "de;q=x", "nl", ""},
+		{"", "fr", "de", "fr", ""},
+		{"", "xx", "de", "de", ""},
+		{"?lang=ar", "fr", "de", "ar", "lang=ar; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"},
+		{"?lang=xx", "fr", "de", "fr", ""},
+		{"?lang=DE", "", "", "nl", ""},
+	} {
+		p := b.request("GET", "/"+tt.query, "", nil, "Accept-Language", tt.accept, "Cookie", "lang="+tt.cookie)
+		dir := map[bool]string{true: "rtl", false: "ltr"}[tt.want == "ar"]
+		p.wantHTML(fmt.Sprintf(`<html lang="%s" dir="%s"`, tt.want, dir), fmt.Sprintf(`lang="%s" hreflang="%[1]s" aria-current="true"`, tt.want))
+		got := []string{p.header.Get("Content-Language"), p.header.Get("Set-Cookie")}
+		if got[0] != tt.want || got[1] != tt.set || !strings.Contains(strings.Join(p.header["Vary"], ", "), "Accept-Language, Cookie") {
+			t.Errorf("%+v: %q, vary %q", tt, got, p.header["Vary"])
+		}
+	}
+}
+
+// The links of the footer lead to the same page in another language, with its query.
+func TestFooterOffersLanguages(t *testing.T) {
+	_, b := newAlice(t, wiki)
+	p := b.get(survey + "/results?filter[rating]=2&lang=de&q=<a>")
+	p.wantHTML(`<a href="?filter%5Brating%5D=2&amp;q=%3Ca%3E&amp;lang=en" lang="en" hreflang="en">English</a>`)
+	for _, l := range lang.All() {
+		p.wantHTML(`>` + l.Name + `</a>`)
+	}
+	b.get(survey + "?q=" + strings.Repeat("a", maxRowQuery)).wantHTML(`href="?lang=en"`)
+	b.get("/embed" + survey).wantNoHTML("hreflang")
+	b.get(survey).wantHTML(`<html lang="de"`) // the cookie
+}
+
+// The parameter is that of pages, also where a field has its name.
+func TestLanguageFillsInNothing(t *testing.T) {
+	_, b := newAlice(t, page1("", "form: f\nfields:\n  - {id: lang, type: textfield}\n  - {id: other, type: textfield}\n"))
+	if got := b.get("/page/1/form/f?lang=de&other=a").values(); got.Get("lang") != "" || got.Get("other") != "a" {
+		t.Error(got)
+	}
+}
+
+func TestScriptsInTheReadersLanguage(t *testing.T) {
+	_, b := newAlice(t, wiki)
+	for _, tt := range []struct{ tag, want string }{
+		{"en", "export const messages = {};"},
+		{"de", `"It was not sent yet.":"` + lang.Find("de").Text("It was not sent yet.") + `"`},
+		{"ja", `"{0} questions added: {1}.":"`}, // a language without plural forms
+		{"ar", `"{0} questions added: {1}.":{"few":"`},
+	} {
+		script := regexp.MustCompile(`src="([^"]*)/form\.js"`).FindStringSubmatch(b.get(survey + "?lang=" + tt.tag).body)[1]
+		module := b.get(script + "/messages.js")
+		module.wantHTML(tt.want, `lang = "`+tt.tag+`"`)
+		if !strings.Contains(module.header.Get("Cache-Control"), "immutable") {
+			t.Error(module.header)
+		}
+		embed := b.request("GET", "/embed.js", "", nil, "Accept-Language", tt.tag, "Cookie", "lang=fr")
+		embed.wantHTML(`"` + lang.Find(tt.tag).Text("Form “{0}”", "{0}") + `"`)
+		if embed.header.Get("Content-Language") != tt.tag || embed.header["Vary"][0] != "Accept-Language" {
+			t.Errorf("%s: %v", tt.tag, embed.header)
+		}
+	}
+	b.get("/static/0-de/messages.js").want(404)
+}
+
+// TestSummariesDoNotMixLanguages: they are cached.
+func TestSummariesDoNotMixLanguages(t *testing.T) {
+	e, b := newAlice(t, wiki)
+	e.submit(t, "bob", 1, "survey", "comment", "a")
+	for _, tag := range []string{"en", "de", "en"} {
+		b.get(survey + "/results?lang=" + tag).wantHTML(`<title id="time-title">` + lang.Find(tag).Text("Submissions over time"))
+	}
+}
+
+// englishWords are parts of messages, of some length, by which a page that speaks English is known.
+func englishWords(t *testing.T) (words []string) {
+	text, err := os.ReadFile("../lang/messages/en.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("\n---\n"))
+	var messages map[string]any
+	if err := yaml.Unmarshal(text, &messages); err != nil {
+		t.Fatal(err)
+	}
+	for message := range messages {
+		for _, part := range regexp.MustCompile(`\{\d\}|<[^>]*>|^[a-z]+\|`).Split(message, -1) {
+			if part = strings.Trim(part, " .:,?“”"); len(part) >= 10 && strings.Contains(part, " ") {
+				words = append(words, part)
+			}
+		}
+	}
+	return words
+}
+
+// readerText is what a page says, without what stays English.
+func readerText(root *html.Node) string {
+	var b strings.Builder
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		if attribute(n, "lang") == "en" || n.Data == "textarea" || n.Data == "script" || n.Data == "pre" {
+			return
+		}
+		if n.Type == html.TextNode {
+			b.WriteString(n.Data + "\n")
+		}
+		for _, name := range []string{"aria-label", "title", "placeholder"} {
+			b.WriteString(attribute(n, name) + "\n")
+		}
+		for child := range n.ChildNodes() {
+			walk(child)
+		}
+	}
+	walk(root)
+	return b.String()
+}
+
+// TestPagesSpeakNoEnglish opens pages and states of error in every language, as those who may do more and less, signed in and
+// out, and in a frame.
+func TestPagesSpeakNoEnglish(t *testing.T) {
+	words := englishWords(t)
+	e := newEnv(t, wiki)
+	for _, l := range lang.All()[1:] {
+		t.Run(l.Tag, func(t *testing.T) {
+			for _, p := range e.tour(t, l.Tag) {
+				if html := fmt.Sprintf(`<html lang="%s" dir="%s"`, l.Tag, l.Dir()); !strings.Contains(p.body, html) {
+					t.Errorf("%s: no %s", p.path, html)
+				}
+				text := readerText(p.root)
+				for _, word := range words {
+					if strings.Contains(text, word) {
+						t.Errorf("%s (%d) says “%s”", p.path, p.status, word)
+					}
+				}
+				if found := regexp.MustCompile(`\{\d\}|\|`).FindString(text); found != "" {
+					t.Errorf("%s (%d) says “%s”", p.path, p.status, found)
+				}
+			}
+		})
+	}
+}
+
+// tour returns pages in a language.
+func (e *env) tour(t *testing.T, tag string) (pages []*answer) {
+	t.Helper()
+	alone, framed := e.browser(t).reads(tag), e.browserAt(t, "https://forms.example").reads(tag)
+	add := func(p *answer) *answer {
+		pages = append(pages, p)
+		return p
+	}
+	add(alone.get("/none"))
+	add(alone.get(survey))
+	add(alone.postForm("/login", with(credentials("alice", survey), "password", "wrong")))
+	p := add(alone.postForm("/login", credentials("carol", survey)))
+	add(alone.send(survey, with(p.values(), "rating", "1", "mail", "no mail", "day", "31.1.2026"), chosenFile{"paper", "a.pdf", "text"}))
+	sent := add(alone.send(survey, with(p.values(), "comment", "c", "rating", "2"), chosenFile{"paper", "a b.txt", "text"}))
+	submission, _, _ := strings.Cut(sent.path, "?")
+	change := add(alone.get(submission + "/change"))
+	add(alone.send(submission+"/change", with(change.values(), "comment", "d")))
+	add(alone.send(submission+"/change", with(change.values(), "comment", "e"))) // a conflict
+	add(alone.get(submission + "/delete"))
+	for _, path := range []string{
+		"/", "/?q=nothing", "/page/1", "/page/2", "/page/3", "/author", "/author?page=1&form=survey", "/author?template=x",
+		survey + "/results", survey + "/results?view=table", survey + "/results?print=true", survey + "/results?by=rating",
+		survey + "/results?_field=day&_operator=", survey + "/results?filter[rating]=9", survey + "/results?filter[day][between]=2026-01-01;",
+		survey + "/results?limit=9999&columns=x&sort=y&filter[x]=1&filter[day][gt]=x", survey + "/submission/999", "/page/3/form/ballot/results",
+	} {
+		add(alone.get(path))
+	}
+	table := alone.get(survey + "/results?view=table")
+	for _, do := range []string{"delete", "delete-all"} {
+		add(alone.postForm(survey+"/results", table.button(do, "", "")))
+	}
+	add(alone.fill("/author", "text", "form: a\nfields: ["))
+	add(alone.postForm("/logout", nil))
+	add(alone.postForm(survey, url.Values{"comment": {"typed"}}))
+	add(framed.postForm("/embed/login", credentials("bob", "/embed"+survey)))
+	add(framed.get("/embed/page/2/form/once"))
+	add(framed.get("/page/3/form/ballot/results"))
+	add(framed.get("/page/2/form/once/results"))
+	add(framed.get("/page/4/form/private"))
+	return pages
+}
