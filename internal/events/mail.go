@@ -236,7 +236,8 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 	title := strings.Join(strings.FieldsFunc(strings.ReplaceAll(n.Title, "=?", "= ?"), isBreak), " ")
 	title = forms.Truncate(title, maxTitle)
 	l := cmp.Or(lang.Match(n.Lang), lang.Find(m.options.Language), lang.All()[0])
-	subject, news, page := l.Say(forms.SayN("{0} new submission: {1}", "{0} new submissions: {1}", n.Count, title)), "", "results"
+	news, page := "", "results"
+	subject := l.Say(forms.SayN("{0} new submission: {1}", "{0} new submissions: {1}", n.Count, title))
 	why := l.Text("The form has your address under \"notify\". To get no more such mails, have it removed there.")
 	if n.Submission != 0 {
 		subject, page = l.Text("Your submission: {0}", title), "submission/"+strconv.FormatInt(n.Submission, 10)

@@ -314,7 +314,8 @@ func checkTranslation(t *testing.T, m used, form plural.Form, text string) {
 		return slices.ContainsFunc(english, func(e string) bool { return has(pattern, e) == has(pattern, text) })
 	}
 	few := form == plural.One || form == plural.Two || form == plural.Zero // which may say the number in words
-	if !same(placeholder) && !(few && has(placeholder, "{0} "+text) == has(placeholder, m.text)) {
+	inWords := few && has(placeholder, "{0} "+text) == has(placeholder, m.text)
+	if !same(placeholder) && !inWords {
 		t.Errorf("%q has other placeholders: %q", m.text, text)
 	}
 	if !same(tags) {

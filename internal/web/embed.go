@@ -85,7 +85,10 @@ var (
 
 // offerNewTab answers in a frame in which a sign-in would fail.
 func (c *call) offerNewTab(next string, reason *forms.Message) error {
-	page := &newTabPage{Layout: c.layout(c.Lang.Text("This form opens in a new tab")), Reason: c.Lang.Say(reason), Address: c.unframedPath(next)}
+	page := &newTabPage{
+		Layout: c.layout(c.Lang.Text("This form opens in a new tab")),
+		Reason: c.Lang.Say(reason), Address: c.unframedPath(next),
+	}
 	page.NewTab = "" // the page itself is about that
 	return c.render(http.StatusOK, "newtab", page)
 }

@@ -389,7 +389,8 @@ func (b *questionBuilder) choices(q *question) (choices []choice) {
 	}
 	for i, value := range values {
 		choices = append(choices, choice{
-			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value, Label: cmp.Or(q.LabelOf(value), b.with.lang.Text("No answer")),
+			ElementID: q.ElementID + "-" + strconv.Itoa(i), Value: value,
+			Label:  cmp.Or(q.LabelOf(value), b.with.lang.Text("No answer")),
 			Chosen: value != "" && isChosen[value], Color: q.ColorOf(value),
 		})
 	}

@@ -223,5 +223,6 @@ func (c *call) sent() error {
 	if !access.Form.Anonymous {
 		return c.redirect(c.formPath(access.Form))
 	}
-	return c.render(http.StatusOK, "sent", &sentPage{c.formLayout(c.Lang.Text("Sent"), access), linkText(access.Form.Thanks)})
+	layout := c.formLayout(c.Lang.Text("Sent"), access)
+	return c.render(http.StatusOK, "sent", &sentPage{layout, linkText(access.Form.Thanks)})
 }

@@ -30,7 +30,7 @@ func (c *call) setLanguage() {
 // cookie; nil for none.
 func (s *Site) chosenLanguage(w http.ResponseWriter, r *http.Request) *lang.Language {
 	if chosen := lang.Find(r.URL.Query().Get(langName)); chosen != nil {
-		http.SetCookie(w, &http.Cookie{
+		http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is no secret, and development is without TLS
 			Name: langName, Value: chosen.Tag, Path: cmp.Or(s.Backend.BasePath, "/"), MaxAge: year,
 			HttpOnly: true, Secure: request.IsSecure(r), SameSite: http.SameSiteLaxMode,
 		})
@@ -57,10 +57,12 @@ func languageLinks(current *lang.Language) func(query string) template.HTML {
 		if l == current {
 			mark = ` aria-current="true"`
 		}
-		links += fmt.Sprintf("\n<a href=\"%s%s\" lang=\"%[2]s\" hreflang=\"%[2]s\"%[3]s>%[4]s</a>", query, l.Tag, mark, l.Name)
+		links += fmt.Sprintf(`
+<a href="%s%s" lang="%[2]s" hreflang="%[2]s"%[3]s>%[4]s</a>`, query, l.Tag, mark, l.Name)
 	}
 	return func(begin string) template.HTML {
-		return template.HTML(strings.ReplaceAll(links, query, template.HTMLEscapeString(begin))) //nolint:gosec // it is escaped
+		begin = template.HTMLEscapeString(begin)
+		return template.HTML(strings.ReplaceAll(links, query, begin)) //nolint:gosec // it is escaped
 	}
 }
 

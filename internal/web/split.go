@@ -80,7 +80,8 @@ func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 		if all.Options != nil {
 			v.addOptions(s.Groups, rank, field)
 		} else {
-			v.addNumbers(s.Groups, rank, l.Text("{0}, answers", label), func(n *forms.Numbers) string { return l.Count(n.Count) })
+			answers := func(n *forms.Numbers) string { return l.Count(n.Count) }
+			v.addNumbers(s.Groups, rank, l.Text("{0}, answers", label), answers)
 		}
 	}
 	return v
