@@ -27,7 +27,8 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 		return form
 	}
 	if byDefault := forms.FindLanguage(languages, p.pageLang); byDefault != "" {
-		languages = append([]string{byDefault}, slices.DeleteFunc(languages, func(l string) bool { return l == byDefault })...)
+		others := slices.DeleteFunc(languages, func(l string) bool { return l == byDefault })
+		languages = append([]string{byDefault}, others...)
 	}
 	p.translating = true
 	defer func() { p.translating = false }()

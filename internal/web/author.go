@@ -70,7 +70,7 @@ type authorPage struct {
 	Chosen      string // name of the example that is shown, if it is one
 	Examples    []example
 	Diagnostics []markup.Diagnostic
-	Preview     *pageForm // nil if the text is broken, or TooLarge
+	Previews    []*pageForm // in all languages; nil if the text is broken, or TooLarge
 	TooLarge    bool
 	JSON        string
 	PageID      int64
@@ -233,20 +233,31 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge {
 		return nil
 	}
-	view, err := c.formView("preview", form, filling{values: form.Defaults(c.Site.Backend.Service.Now())})
-	if err != nil {
-		return err
+	languages, used := form.Languages(), 0
+	if languages == nil {
+		languages = []*forms.Form{form}
 	}
-	view.Preview = true
-	html, err := c.renderPart("form", view, 0, maxPreviewHTML)
-	if page.TooLarge = errors.Is(err, errPageTooLarge); page.TooLarge {
-		return nil
+	for _, f := range languages {
+		view, err := c.formView("preview"+f.Lang, f, filling{values: f.Defaults(c.Site.Backend.Service.Now())})
+		if err != nil {
+			return err
+		}
+		view.Preview = true
+		html, err := c.renderPart("form", view, used, maxPreviewHTML-used)
+		if page.TooLarge = errors.Is(err, errPageTooLarge); page.TooLarge {
+			page.Previews = nil
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		used += len(html)
+		page.Previews = append(page.Previews, &pageForm{Form: html, Notes: Notes{Form: f}})
 	}
-	page.Preview = &pageForm{Form: html, Notes: Notes{Form: form}}
 	var indented bytes.Buffer
 	_ = json.Indent(&indented, encode.Form(form), "", "  ") // it is JSON of our own
 	page.JSON = indented.String()
-	return err
+	return nil
 }
 
 // formBlocks are the blocks to copy, one for each format.

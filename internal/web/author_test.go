@@ -185,9 +185,22 @@ func TestAuthorProblems(t *testing.T) {
 	b.write("form: a\nfields:\n  - {id: x, type: radio}\n").want(200, "1 problem", "Warning Line 3, column 5", "The form")
 }
 
+func (a *answer) wantUniqueIDs() {
+	a.t.Helper()
+	ids := map[string]bool{}
+	for _, n := range a.all(func(n *html.Node) bool { return hasAttribute(n, "id") }) {
+		if id := attribute(n, "id"); ids[id] {
+			a.t.Errorf("two elements have the id %q", id)
+		} else {
+			ids[id] = true
+		}
+	}
+}
+
 // The form can be tried, but not sent, and no id clashes with those of the page.
 func TestAuthorPreview(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
+	b.write(tripForm).wantUniqueIDs()
 	a := b.get("/author?template=survey")
 	a.want(200, "This form is anonymous: no name is kept", "For how many years")
 	previews := a.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-conditions") })
@@ -209,14 +222,7 @@ func TestAuthorPreview(t *testing.T) {
 	if hidden := a.element("preview-1"); hidden == nil || !hasAttribute(hidden.Parent, "hidden") {
 		t.Error("a question whose condition does not hold is shown")
 	}
-	ids := map[string]bool{}
-	for _, n := range a.all(func(n *html.Node) bool { return hasAttribute(n, "id") }) {
-		if id := attribute(n, "id"); ids[id] {
-			t.Errorf("two elements have the id %q", id)
-		} else {
-			ids[id] = true
-		}
-	}
+	a.wantUniqueIDs()
 }
 
 func TestAuthorJSON(t *testing.T) {

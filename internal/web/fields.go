@@ -233,7 +233,7 @@ type questionBuilder struct {
 func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	f, with := b.form.Fields[rank], b.with
 	q := &question{
-		Field: f, ElementID: id, Value: with.values[rank], Hidden: hidden,
+		Field: f, ElementID: id, Value: with.values[rank], Hidden: hidden, Lang: b.form.Lang,
 		Stored: with.files[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
 	}
 	if with.access != nil {

@@ -123,3 +123,18 @@ func TestAskedAsInLanguages(t *testing.T) {
 		}
 	}
 }
+
+// The page for authors shows a form in each of its languages, the default one first.
+func TestAuthorPreviewInLanguages(t *testing.T) {
+	_, b := newAlice(t, nil)
+	a := b.write(tripForm)
+	var headings []string
+	for _, n := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "language" }) {
+		headings = append(headings, textOf(n))
+	}
+	if got := strings.Join(headings, ", "); got != "en Business trip, de Dienstreise, da Tjenesterejse" {
+		t.Error(got)
+	}
+	a.wantHTML(`lang="en">City</label>`, `lang="de">Stadt</label>`, `lang="da">By</label>`, "label&#34;: &#34;City")
+	b.write("form: a\nfields: [{id: x, type: date, label: Day}]").wantNoHTML(`class="language"`)
+}
