@@ -15,13 +15,14 @@ func parseGroups(data []byte) (map[string][]string, []badLine) {
 	groupsOf := make(map[string][]string)
 	var bad []badLine
 	for number, line := range textLines(data) {
-		group, members, hasColon := strings.Cut(line, ":")
+		group, list, hasColon := strings.Cut(line, ":")
 		group = strings.Trim(group, " \t")
+		members := strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == '\t' })
 		if reason := groupLineFault(hasColon, group, members); reason != "" {
 			bad = append(bad, badLine{line: number, reason: reason})
 			continue
 		}
-		for _, user := range strings.FieldsFunc(members, isBlank) {
+		for _, user := range members {
 			groupsOf[user] = append(groupsOf[user], group)
 		}
 	}
@@ -32,7 +33,7 @@ func parseGroups(data []byte) (map[string][]string, []badLine) {
 	return groupsOf, bad
 }
 
-func groupLineFault(hasColon bool, group, members string) string {
+func groupLineFault(hasColon bool, group string, members []string) string {
 	switch {
 	case !hasColon:
 		return `malformed line, not "group: user1 user2"`
@@ -41,12 +42,10 @@ func groupLineFault(hasColon bool, group, members string) string {
 	case !utf8.ValidString(group), strings.ContainsFunc(group, unicode.IsControl):
 		return "group name is not valid UTF-8 or contains a control character"
 	}
-	for _, user := range strings.FieldsFunc(members, isBlank) {
+	for _, user := range members {
 		if err := checkUserName(user); err != nil {
 			return err.Error()
 		}
 	}
 	return ""
 }
-
-func isBlank(r rune) bool { return r == ' ' || r == '\t' }

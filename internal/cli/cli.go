@@ -163,6 +163,10 @@ func boolFlag(name string, to *bool, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: name, Destination: to, Usage: usage, Sources: env(name)}
 }
 
+func intFlag(name string, to *int, value int, usage string) cli.Flag {
+	return &cli.IntFlag{Name: name, Destination: to, Value: value, Usage: usage, Sources: env(name)}
+}
+
 func durationFlag(name string, to *time.Duration, value time.Duration, usage string) cli.Flag {
 	return &cli.DurationFlag{Name: name, Destination: to, Value: value, Usage: usage, Sources: env(name)}
 }

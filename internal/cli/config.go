@@ -32,7 +32,7 @@ type config struct {
 	userHeader, groupsHeader, hooks          string
 	anonymousKey, brandCSS                   string
 	newAnonymousKey, accessLog, metrics      bool
-	maxBody, maxFile                         int64
+	maxBody, maxFile                         int
 	wikiRecheck, wikiRelogin                 time.Duration
 	trustedProxies, frameAncestors, notified []string
 
@@ -78,19 +78,10 @@ func (c *config) flags() []cli.Flag {
 			"zone in which days begin: those of opens, closes, today, filters, summaries by day, "+
 				"and the times of exports from pages; "+
 				"a name such as Europe/Berlin, the same for all servers on one database"),
-		&cli.Int64Flag{
-			Name: "max-body", Destination: &c.maxBody, Value: request.DefaultMaxBody, Sources: env("max-body"),
-			Usage: "largest request body, and largest submission, in bytes",
-		},
-		&cli.Int64Flag{
-			Name: "max-file", Destination: &c.maxFile, Value: service.DefaultMaxFile, Sources: env("max-file"),
-			Usage: "largest file of a submission, in bytes",
-		},
-		&cli.IntFlag{
-			Name: "max-connections", Destination: &c.server.MaxConnections,
-			Value: server.DefaultMaxConnections, Sources: env("max-connections"),
-			Usage: "most open connections; further ones wait",
-		},
+		intFlag("max-body", &c.maxBody, request.DefaultMaxBody, "largest request body, and largest submission, in bytes"),
+		intFlag("max-file", &c.maxFile, service.DefaultMaxFile, "largest file of a submission, in bytes"),
+		intFlag("max-connections", &c.server.MaxConnections, server.DefaultMaxConnections,
+			"most open connections; further ones wait"),
 		&cli.BoolFlag{
 			Name: "access-log", Destination: &c.accessLog, Value: true, Sources: env("access-log"),
 			Usage: "log each request; on by default, --access-log=false switches it off",

@@ -21,11 +21,8 @@ func (c *config) storeFlags() []cli.Flag {
 		textFlag("database", &c.at.url,
 			"PostgreSQL instead of the embedded database: postgres://USER@HOST/NAME "+
 				"(best given by the environment: other users of the machine see the command line)"),
-		&cli.IntFlag{
-			Name: "database-connections", Destination: &c.database.MaxConns,
-			Value: postgres.DefaultMaxConns, Sources: env("database-connections"),
-			Usage: "with --database: most connections that this process opens",
-		},
+		intFlag("database-connections", &c.database.MaxConns, postgres.DefaultMaxConns,
+			"with --database: most connections that this process opens"),
 		durationFlag("database-timeout", &c.database.StatementTimeout, postgres.DefaultStatementTimeout,
 			"with --database: longest time that a statement may take"),
 	}

@@ -118,7 +118,7 @@ func (f *hookFlags) withHooks(
 	var s eventStore
 	if f.at.url != "" {
 		log := slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))
-		s, err = postgres.Open(ctx, postgres.Options{URL: f.at.url, MustExist: true, Log: log})
+		s, err = f.at.open(ctx, postgres.Options{MustExist: true, Log: log})
 	} else {
 		s, err = sqlite.OpenShared(ctx, f.at.dir) // without its lock: a server may start meanwhile
 	}

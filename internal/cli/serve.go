@@ -118,10 +118,10 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, closeServed(store)) }()
 	svc := service.New(service.Options{
 		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: c.zone,
-		MaxSubmission: c.maxBody, MaxFile: c.maxFile, Events: listeners.Events,
+		MaxSubmission: int64(c.maxBody), MaxFile: int64(c.maxFile), Events: listeners.Events,
 	})
 	backend := request.NewBackend(request.Options{
-		Service: svc, Auth: users, Logger: log, MaxBody: c.maxBody, BasePath: c.base,
+		Service: svc, Auth: users, Logger: log, MaxBody: int64(c.maxBody), BasePath: c.base,
 	})
 	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
 	passwords, _ := users.(session.Authenticator)

@@ -151,7 +151,12 @@ func (s *Server) shutdown() error {
 
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.ShutdownTimeout)
 	defer cancel()
-	s.announceEnd()
+	// New connections are refused, and requests on open ones answered with "Connection: close" for a moment. Without it,
+	// a request could be on its way while its idle connection is closed, and a client such as a proxy could not tell
+	// whether the request was carried out.
+	s.chain.closing.Store(true)
+	_ = s.listener.Close() // an error means that it is closed already
+	waitUntilZero(s.listener.open, min(linger, s.opts.ShutdownTimeout/2))
 	err := s.http.Shutdown(ctx)
 	if err == nil {
 		return nil
@@ -172,16 +177,6 @@ func (s *Server) shutdown() error {
 
 // linger is how long clients have to close their idle connections.
 const linger = 500 * time.Millisecond
-
-// announceEnd refuses new connections, and answers requests on open ones with
-// "Connection: close" for a moment. Without it, a request could be on its way
-// while its idle connection is closed, and a client such as a proxy could not
-// tell whether the request was carried out.
-func (s *Server) announceEnd() {
-	s.chain.closing.Store(true)
-	_ = s.listener.Close() // an error means that it is closed already
-	waitUntilZero(s.listener.open, min(linger, s.opts.ShutdownTimeout/2))
-}
 
 // waitUntilZero polls n until it is zero, for at most limit.
 func waitUntilZero(n func() int64, limit time.Duration) {

@@ -4,6 +4,7 @@ package copystore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -73,22 +74,17 @@ func Copy(ctx context.Context, from, to store.Engine, progress Progress) (submis
 // prepare marks the target as an unfinished copy, and empties one that is
 // marked. A target that is refused is not changed.
 func prepare(ctx context.Context, from, to store.Engine) error {
-	source, err := from.Setting(ctx, store.SettingStoreID)
-	if err != nil {
-		return fmt.Errorf("read the source's id: %w", err)
-	}
-	target, err := to.Setting(ctx, store.SettingStoreID)
-	if err != nil {
-		return fmt.Errorf("read the target's id: %w", err)
-	}
-	if source == target {
+	source, sourceErr := from.Setting(ctx, store.SettingStoreID)
+	target, targetErr := to.Setting(ctx, store.SettingStoreID)
+	mark, markErr := to.Setting(ctx, store.SettingUnfinishedCopy)
+	err := cmp.Or(engine.Wrap(sourceErr, "read the source's id"),
+		engine.Wrap(targetErr, "read the target's id"), engine.Wrap(markErr, "look for an earlier copy"))
+	switch {
+	case err != nil:
+		return err
+	case source == target:
 		return errors.New("source and target are the same store")
-	}
-	mark, err := to.Setting(ctx, store.SettingUnfinishedCopy)
-	if err != nil {
-		return fmt.Errorf("look for an earlier copy: %w", err)
-	}
-	if mark != "" {
+	case mark != "":
 		return engine.Wrap(to.Clear(ctx), "remove what an interrupted copy has left")
 	}
 	count, err := to.Count(ctx)
@@ -230,7 +226,7 @@ func compare(ctx context.Context, to store.Engine, want *checksum, progress Prog
 		return err
 	}
 	progress("comparing", unit, found.count, want.count)
-	if !found.equal(want) {
+	if found.count != want.count || !bytes.Equal(found.hash.Sum(nil), want.hash.Sum(nil)) {
 		return fmt.Errorf("%w: %d submissions were copied, and %d are there. "+
 			"Is a server using the target? Stop it, and copy again",
 			ErrDifferent, want.count, found.count)
@@ -264,8 +260,4 @@ func (c *checksum) add(r store.Record) {
 func (c *checksum) addEvent(e store.Event) {
 	e.ID = 0
 	_, _ = fmt.Fprintf(c.hash, "%#v\n", e) // a hash takes everything
-}
-
-func (c *checksum) equal(other *checksum) bool {
-	return c.count == other.count && bytes.Equal(c.hash.Sum(nil), other.hash.Sum(nil))
 }

@@ -115,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
 		SQLDefinition: sqlDefinition,
 	}
-	s.writer = startWriter(s, workers)
+	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives the call of Open
 	s.Files = engine.NewFiles(database{s}, o.Log)
 	if !o.ReadOnly {
 		s.StartSweeping() //nolint:contextcheck // it outlives the call of Open

@@ -116,11 +116,11 @@ func (t *tx) formOrNew(name formName) (int64, error) {
 	return t.form(name)
 }
 
-// rowIDOf returns the row id that a submission has if it exists.
-func rowIDOf(key store.Key, form func(formName) (int64, error)) (int64, error) {
+// rowID returns the row id that a submission has if it exists.
+func (f *formNumbers) rowID(conn *connection, key store.Key, committed bool) (int64, error) {
 	if key.ID < 1 || key.ID > maxID { // its row id would belong to another form
 		return 0, store.ErrNotFound
 	}
-	n, err := form(formName{key.PageID, key.FormID})
+	n, err := f.find(conn, formName{key.PageID, key.FormID}, committed)
 	return makeRowID(n, key.ID), err
 }

@@ -102,7 +102,7 @@ func (t *tx) insert(form int64, n *store.New) (forms.Submission, error) {
 func (s *Store) Get(ctx context.Context, key store.Key) (forms.Submission, error) {
 	var sub forms.Submission
 	err := s.pool.withSnapshot(ctx, func(conn *connection) error {
-		at, err := rowIDOf(key, func(name formName) (int64, error) { return s.form(conn, name) })
+		at, err := s.forms.rowID(conn, key, true)
 		if err == nil {
 			sub, err = getSubmission(conn, at, key)
 		}
@@ -204,7 +204,7 @@ func (s *Store) Delete(
 
 // find reads a submission and its row id.
 func (t *tx) find(key store.Key) (rowID int64, sub forms.Submission, err error) {
-	if rowID, err = rowIDOf(key, t.form); err == nil {
+	if rowID, err = t.forms.rowID(t.conn, key, !t.hasNewForm); err == nil {
 		sub, err = getSubmission(t.conn, rowID, key)
 	}
 	return rowID, sub, err
