@@ -26,7 +26,7 @@ func TestFlagsOfServe(t *testing.T) {
 	p := launch(t, exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--pages", s.pages, "--data", s.data,
 		"--tls-cert", cert.cert, "--tls-key", cert.key, "--base-path", "/team/forms/", "--metrics", "--max-body", "1000",
 		"--user-header", "x-user", "--groups-header", "x-groups", "--trusted-proxies", "127.0.0.2", "--logout-url", "/out",
-		"--timezone", "Asia/Tokyo", "--brand-name", "ACME", "--brand-css", css,
+		"--timezone", "Asia/Tokyo", "--language", "de", "--brand-name", "ACME", "--brand-css", css,
 		"--frame-ancestors", "https://wiki.example.org"))
 	address, found := strings.CutSuffix(strings.TrimPrefix(p.url, "https://"), "/team/forms")
 	if !found {
@@ -41,6 +41,7 @@ func TestFlagsOfServe(t *testing.T) {
 		{proxy, base + "/", "", 200, "<bdi>zoe</bdi>"},
 		{proxy, base + "/", "", 200, `<a href="/out"`},
 		{proxy, base + "/", "", 200, "ACME"},
+		{proxy, base + "/", "", 200, `<html lang="de"`},
 		{proxy, base + "/", "", 200, "Strict-Transport-Security:[max-age=31536000]"},
 		{proxy, base + "/", "", 200, `/brand.css"`},
 		{proxy, base + "/page/2", "", 200, "Page 2"},

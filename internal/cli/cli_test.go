@@ -57,6 +57,7 @@ const usageErrors = `- | serve --bogus | bogus
 - | serve --max-connections 0 | --max-connections 0: use 1 or more
 - | serve --timezone Europe/Berln | --timezone "Europe/Berln": there is no such zone; use a name such as UTC or Europe/Berlin
 - | serve --timezone Local | --timezone "Local": there is no such zone
+- | serve --language tlh | --language "tlh": use one of en, ar, de, es, fr, it, ja, nl, pl, pt
 FORMULARY_MAX_BODY=-1 | serve | --max-body -1: use 1 or more
 FORMULARY_MAX_BODY=much | serve | "FORMULARY_MAX_BODY"
 FORMULARY_ACCESS_LOG=maybe | serve | "FORMULARY_ACCESS_LOG"

@@ -264,7 +264,9 @@ func newMonthChart(l *lang.Language, id, label string, sum forms.FieldSummary) *
 func newPeriodChart(l *lang.Language, id, title string, days []forms.DayCount, by []period) *columnChart {
 	first, last := days[0].Day, days[len(days)-1].Day
 	p := choosePeriod(first, last, by)
-	c := &columnChart{ID: id, Title: l.Say(p.title(title)), Head: l.Say(p.head)}
+	named := *p.title
+	named.Args = append(slices.Clip(named.Args), title)
+	c := &columnChart{ID: id, Title: l.Say(&named), Head: l.Say(p.head)}
 	index := map[time.Time]int{}
 	for day := p.begin(first); !day.After(last); day = p.next(day) {
 		index[day] = len(c.Columns)
@@ -285,7 +287,7 @@ func newPeriodChart(l *lang.Language, id, title string, days []forms.DayCount, b
 
 // period is a length of time that submissions are counted by.
 type period struct {
-	title        func(of string) *forms.Message // of a chart
+	title        *forms.Message // of a chart; its last argument is still to be added
 	head         *forms.Message
 	write        func(l *lang.Language, begin time.Time) string
 	months, days int // one of them is 0
@@ -293,28 +295,18 @@ type period struct {
 
 var (
 	periods = append([]period{
-		{
-			func(of string) *forms.Message { return forms.Say("{0}, by day", of) },
-			forms.Say("Day"), (*lang.Language).Day, 0, 1,
-		},
-		{
-			func(of string) *forms.Message { return forms.Say("{0}, by week from Monday", of) },
-			forms.Say("Week from Monday"), (*lang.Language).Day, 0, 7,
-		},
+		{forms.Say("{0}, by day"), forms.Say("Day"), (*lang.Language).Day, 0, 1},
+		{forms.Say("{0}, by week from Monday"), forms.Say("Week from Monday"), (*lang.Language).Day, 0, 7},
 	}, monthsAndYears...)
 	monthsAndYears = []period{
-		{
-			func(of string) *forms.Message { return forms.Say("{0}, by month", of) },
-			forms.Say("Month"), (*lang.Language).Month, 1, 0,
-		},
-		years(1),
+		{forms.Say("{0}, by month"), forms.Say("Month"), (*lang.Language).Month, 1, 0}, years(1),
 	}
 )
 
 func years(n int) period {
 	return period{
-		func(of string) *forms.Message { return forms.SayN("{1}, by year", "{1}, by {0} years", n, of) },
-		forms.SayN("Year", "{0} years", n), (*lang.Language).Year, 12 * n, 0,
+		forms.SayN("{1}, by year", "{1}, by {0} years", n), forms.SayN("Year", "{0} years", n),
+		(*lang.Language).Year, 12 * n, 0,
 	}
 }
 

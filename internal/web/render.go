@@ -32,6 +32,7 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"isoDay":       func(t time.Time) string { return t.Format(time.DateOnly) },
 		"say":          l.Say,
 		"day":          l.Day,
+		"dir":          l.Dir,
 		"dayText":      l.DayText,
 		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

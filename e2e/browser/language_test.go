@@ -1,0 +1,41 @@
+package browser
+
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+)
+
+// TestLanguages looks at each page in languages with long words, with other characters, and from right to left.
+func TestLanguages(t *testing.T) {
+	s := newSite(t, browsertest.Options{})
+	const expense = "/page/12/form/expense"
+	for _, amount := range []string{"12", "1234.5", "7"} {
+		s.store(t, ann, ann+"-secret", expense, map[string]string{"what": "Train", "amount": amount, "centre": "Sales", "day": "2026-01-31"})
+	}
+	for tag, dir := range map[string]string{"de": "ltr", "ja": "ltr", "ar": "rtl"} {
+		t.Run(tag, func(t *testing.T) {
+			p := s.as(t, eve, trip)
+			look := func(path string) {
+				t.Helper()
+				if path != "" {
+					p.goTo(path)
+				}
+				if got := browsertest.Eval[string](p.Page, `document.documentElement.lang + " " + getComputedStyle(document.body).direction`); got != tag+" "+dir {
+					t.Errorf("%s is %s", path, got)
+				}
+				p.CheckAxe()
+				p.Check()
+			}
+			look(trip + "?lang=" + tag)
+			p.Loads(func() { browsertest.Eval[bool](p.Page, `document.querySelector("[data-send]").click() ?? true`) })
+			look("") // with errors
+			for _, path := range []string{
+				"/", "/page/3", "/page/5", expense + "/results?view=table", expense + "/results?view=summary&by=centre", expense + "/results?print=true",
+				expense + "/submission/1", expense + "/submission/1/change", expense + "/submission/1/delete", "/author", "/none",
+			} {
+				look(path)
+			}
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package lang
+
+import (
+	"bytes"
+	"html/template"
+	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+)
+
+func TestSay(t *testing.T) {
+	at := time.Date(2026, 11, 8, 9, 5, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		tag     string
+		message *forms.Message
+		want    string
+	}{
+		{"en", nil, ""},
+		{"en", forms.Say("filter|is"), "is"},
+		{"en", forms.Say("a {0} | b", "x"), "a x | b"}, // no context
+		{"en", forms.Say("on {0}", forms.Day("2026-11-08")), "on 2026-11-08"},
+		{"en", forms.SayN("{0} dog", "{0} dogs", 1), "1 dog"},
+		{"en", forms.SayN("{0} dog", "{0} dogs", 12345), "12,345 dogs"},
+		{"de", forms.Say("no such message"), "no such message"},
+		{"de", forms.Say("{0}, {1}, {2}", forms.Day("2026-11-08"), at, forms.Day("soon")), "8. Nov. 2026, 8. Nov. 2026, 09:05, soon"},
+		{"de", forms.Say("{0}", forms.Say("Send")), "Senden"},
+		{"de", forms.Say("{0}", []string{"a", "b"}), "a, b"},
+		{"de", forms.SayN("{0} problem", "{0} problems", 1234), "1.234 Probleme"},
+		{"pl", forms.SayN("{0} problem", "{0} problems", 1), "1 problem"},
+		{"pl", forms.SayN("{0} problem", "{0} problems", 3), "3 problemy"},
+		{"pl", forms.SayN("{0} problem", "{0} problems", 5), "5 problemów"},
+		{"ar", forms.Say("{0}", "text"), "\u2068text\u2069"},
+	} {
+		if got := Find(tt.tag).Say(tt.message); got != tt.want {
+			t.Errorf("%s: %v is %q, want %q", tt.tag, tt.message, got, tt.want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for tag, want := range map[string]string{"en": "-1,234,567.5", "de": "-1.234.567,5", "fr": "-1\u202f234\u202f567,5"} {
+		if got := Find(tag).Number("-1234567.5"); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
+		}
+	}
+	if got := Find("de").Month(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)); got != "März 2026" {
+		t.Error(got)
+	}
+}
+
+// TestTranslate makes templates in several languages. What stands in a message is escaped as its place needs it.
+func TestTranslate(t *testing.T) {
+	const text = `{{define "b"}}<b>{{.}}</b>{{end -}}
+{{range .List}}<a title="{{t "Send"}}" href="{{.}}">{{t "{0}: {1}" . (include "b" .)}}</a>{{end}}` +
+		"{{t `No form has\n“{0}” in its name, or in that of its page.` \"<x>\"}} {{tn `{0} problem` `{0} problems` .Count}}"
+	for tag, want := range map[string]string{
+		"en": `<a title="Send" href="?a=%3c">?a=&lt;: <b>?a=&lt;</b></a>No form has “&lt;x&gt;” in its name, or in that of its page. 1,000 problems`,
+		"de": `<a title="Senden" href="?a=%3c">?a=&lt;: <b>?a=&lt;</b></a>` + Find("de").Text("No form has “{0}” in its name, or in that of its page.", "&lt;x&gt;") + ` 1.000 Probleme`,
+	} {
+		l := Find(tag)
+		set := template.Must(template.New("a").Funcs(l.Funcs()).Parse(text))
+		for _, tmpl := range set.Templates() {
+			l.Translate(tmpl.Tree)
+		}
+		var b bytes.Buffer
+		err := set.Execute(&b, map[string]any{"List": []string{"?a=<"}, "Count": 1000})
+		if err != nil || b.String() != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", tag, err, &b, want)
+		}
+	}
+}
+
+// TestMisplaced: a message is no argument of something else.
+func TestMisplaced(t *testing.T) {
+	set := template.Must(template.New("a").Funcs(Find(English).Funcs()).Parse(`{{len (t "Send")}}`))
+	Find(English).Translate(set.Tree)
+	if err := set.Execute(&bytes.Buffer{}, nil); err == nil {
+		t.Error("it is taken")
+	}
+}
+
+func TestMatch(t *testing.T) {
+	for accept, want := range map[string]string{
+		"": "", "ko": "", "de": "de", "de-CH": "de", "pt-PT": "pt", "ko, ar;q=0.5, de;q=0.4": "ar", "de;q=x": "", "en-GB,en;q=0.9": "en", "*": "",
+	} {
+		for range 2 { // the second one is remembered
+			if got := Match(accept); (got == nil) != (want == "") || got != nil && got.Tag != want {
+				t.Errorf("%q: %v, want %q", accept, got, want)
+			}
+		}
+	}
+}
