@@ -69,8 +69,11 @@ func fillPages(t *testing.T, dir string, pages ...int64) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	must(t, err)
+	then := &forms.Form{ID: "note", Fields: []*forms.Field{{ID: "words", Type: forms.Textfield}}}
 	for _, page := range pages {
-		_, err := s.Create(t.Context(), store.New{PageID: page, FormID: "note", Entries: []forms.Entry{{FieldID: "words", Value: "x"}}})
+		_, err := s.Create(t.Context(), store.New{
+			PageID: page, FormID: "note", Entries: []forms.Entry{{FieldID: "words", Value: "x"}}, Definition: then.Definition(),
+		})
 		must(t, err)
 	}
 	must(t, s.Close())

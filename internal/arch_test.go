@@ -23,7 +23,7 @@ const module = "github.com/formulary/formulary/"
 //	rest, web → encode → request → service → store, pages, auth
 //	encode → table → forms
 //	web → session → store, auth
-//	web, events → lang → forms
+//	web, events, request → lang → forms
 //	events → store
 //	store, pages → forms
 //	pages, auth → wiki → forms
@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/web":             {"internal/lang", "internal/web/pagehtml", "internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
 	"internal/encode":          {"internal/table", "internal/request", "internal/service", "internal/forms"},
 	"internal/table":           {"internal/forms"},
-	"internal/request":         {"internal/service", "internal/auth", "internal/limit", "internal/forms", "internal/problem"},
+	"internal/request":         {"internal/lang", "internal/service", "internal/auth", "internal/limit", "internal/forms", "internal/problem"},
 	"internal/service":         {"internal/store", "internal/pages", "internal/markup", "internal/auth", "internal/forms", "internal/durable"},
 	"internal/events":          {"internal/lang", "internal/store", "internal/forms", "internal/reload"},
 	"internal/store":           {"internal/forms"},

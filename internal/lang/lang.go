@@ -7,6 +7,7 @@ import (
 	"embed"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,7 +40,8 @@ type format struct {
 	RightToLeft bool       `yaml:"rightToLeft"`
 	Decimal     string     // between the digits of 0.5
 	Group       string     // between groups of three digits
-	DayLayout   string     `yaml:"day"` // for time.Format, as are others
+	GroupsFrom  int        `yaml:"groupsFrom"` // how many digits a number has at least that is grouped
+	DayLayout   string     `yaml:"day"`        // for time.Format, as are others
 	MonthLayout string     `yaml:"month"`
 	TimeLayout  string     `yaml:"time"`
 	Months      [12]string // in place of Jan to Dec; "" if layouts have none
@@ -184,8 +186,8 @@ func Match(accept string) *Language {
 }
 
 func match(accept string) *Language {
-	tags, _, err := language.ParseAcceptLanguage(accept)
-	if err != nil || len(tags) == 0 {
+	tags := Preferred(accept)
+	if len(tags) == 0 {
 		return nil
 	}
 	_, i, confidence := matcher().Match(tags...)
@@ -193,6 +195,18 @@ func match(accept string) *Language {
 		return nil
 	}
 	return All()[i]
+}
+
+// Preferred returns the languages that a header Accept-Language names, in their order. It leaves out what is no
+// language: the parser would refuse all of them.
+func Preferred(accept string) []language.Tag {
+	tags, _, err := language.ParseAcceptLanguage(accept)
+	if err != nil {
+		isUnknown := func(part string) bool { _, _, err := language.ParseAcceptLanguage(part); return err != nil }
+		known := slices.DeleteFunc(strings.Split(accept, ","), isUnknown)
+		tags, _, _ = language.ParseAcceptLanguage(strings.Join(known, ","))
+	}
+	return tags
 }
 
 // Dir is the value of the attribute dir of HTML.

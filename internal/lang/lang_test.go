@@ -44,6 +44,14 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tag, got, want)
 		}
 	}
+	for tag, want := range map[string]string{"en": "1,234", "es": "1234", "pl": "1234"} {
+		if got := Find(tag).Number("1234"); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
+		}
+	}
+	if got := Find("de").Answer(&forms.Field{Validation: forms.DateOnly}, "2026-03-01"); got != "1. März 2026" {
+		t.Error(got)
+	}
 	if got := Find("de").Month(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)); got != "März 2026" {
 		t.Error(got)
 	}
@@ -83,6 +91,7 @@ func TestMisplaced(t *testing.T) {
 func TestMatch(t *testing.T) {
 	for accept, want := range map[string]string{
 		"": "", "ko": "", "de": "de", "de-CH": "de", "pt-PT": "pt", "ko, ar;q=0.5, de;q=0.4": "ar", "de;q=x": "", "en-GB,en;q=0.9": "en", "*": "",
+		"qqqqqqqqq, de;q=0.8": "de", "fr;q=0.5, xy_!, de;q=0.8": "de",
 	} {
 		for range 2 { // the second one is remembered
 			if got := Match(accept); (got == nil) != (want == "") || got != nil && got.Tag != want {

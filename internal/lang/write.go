@@ -68,7 +68,10 @@ func (l *Language) plural(n any) plural.Form {
 
 // Number writes a decimal number, such as -1234.5, with marks between its digits.
 func (l *Language) Number(text string) string {
-	text = forms.GroupDigits(text)
+	whole, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	if len(whole) >= l.GroupsFrom {
+		text = forms.GroupDigits(text)
+	}
 	if l.Tag == English {
 		return text
 	}
@@ -85,6 +88,14 @@ func (l *Language) DayText(text string) string {
 		return text
 	}
 	return l.Day(day)
+}
+
+// Answer writes an answer as people read it: the labels of options, and days.
+func (l *Language) Answer(f *forms.Field, value string) string {
+	if f.Validation == forms.DateOnly {
+		return l.DayText(value)
+	}
+	return f.LabelOf(value)
 }
 
 // Month writes a month of a year.

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/language"
-
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 )
 
 // Translated returns a form in the language that the caller prefers, or else in its default one.
@@ -20,8 +19,7 @@ func (c *Call) Translated(f *forms.Form) *forms.Form {
 		tags = append(tags, translated.Lang)
 	}
 	accept := append([]string{c.Reads}, c.Header.Values("Accept-Language")...)
-	preferred, _, _ := language.ParseAcceptLanguage(strings.Join(accept, ",")) // none if it can't be read
-	for _, p := range preferred {
+	for _, p := range lang.Preferred(strings.Join(accept, ",")) {
 		if tag := forms.FindLanguage(tags, p.String()); tag != "" {
 			return f.In(tag)
 		}

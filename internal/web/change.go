@@ -305,7 +305,7 @@ func (st stored) differences(sent received, with filling) []difference {
 		if field.Type == forms.File {
 			yours = change.Value // with those that were chosen
 		}
-		list = append(list, difference{field.Label, field.LabelOf(st.values[field.ID]), field.LabelOf(yours)})
+		list = append(list, difference{field.Label, st.Lang.Answer(field, st.values[field.ID]), st.Lang.Answer(field, yours)})
 	}
 	return list
 }

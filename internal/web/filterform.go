@@ -187,6 +187,10 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 // describe says a filter in words.
 func (k filterKind) describe(l *lang.Language, operator, value string) (words, shown string) {
 	words = cmp.Or(l.Say(k.word(forms.Operator(operator))), operator)
+	show := k.field.LabelOf
+	if k.input == "date" {
+		show = l.DayText
+	}
 	from, to, _ := strings.Cut(value, forms.Separator)
 	switch {
 	case isUnary(operator):
@@ -202,13 +206,13 @@ func (k filterKind) describe(l *lang.Language, operator, value string) (words, s
 		}
 		return words, shown
 	case operator != string(forms.Between):
-		return words, k.field.LabelOf(value)
+		return words, show(value)
 	case from == "":
-		return l.Text("filter|is at most"), to
+		return l.Text("filter|is at most"), show(to)
 	case to == "":
-		return l.Text("filter|is at least"), from
+		return l.Text("filter|is at least"), show(from)
 	default:
-		return words, l.Text("{0} and {1}", from, to)
+		return words, l.Text("{0} and {1}", show(from), show(to))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -66,7 +67,7 @@ func (st stored) history() (*historyView, error) {
 	} else {
 		v.All = withQuery(st.path, "history=all", st.list.listQuery()) + historyAnchor
 	}
-	v.add(st.access.Form, steps, bounds)
+	v.add(st.Lang, st.access.Form, steps, bounds)
 	if st.access.Rights.Edit && !st.Framed && len(steps[len(steps)-1].Changes) > 0 {
 		v.Remove = st.at("/history")
 	}
@@ -74,12 +75,12 @@ func (st stored) history() (*historyView, error) {
 }
 
 // add adds as many steps as the bounds allow.
-func (v *historyView) add(f *forms.Form, steps []forms.Step, bounds historyBounds) {
+func (v *historyView) add(l *lang.Language, f *forms.Form, steps []forms.Step, bounds historyBounds) {
 	answer := func(id, value string) answerView {
 		value = forms.Truncate(value, bounds.value)
 		bounds.total -= len(value)
 		if field := f.Field(id); field != nil && field.ID == id {
-			return newAnswer(field, value, nil)
+			return newAnswer(l, field, value, nil)
 		}
 		return answerView{Label: id, Value: value}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 )
 
 // The page of a submission tells what was changed, the newest first, and whoever may edit can
@@ -81,7 +82,7 @@ func TestHistoryBounds(t *testing.T) {
 		"other content": {repeat(1, step("file", "a.pdf;b.pdf", "a.pdf;b.pdf")), newest, "1 1 false File: a.pdf;b.pdf → a.pdf;b.pdf same"},
 	} {
 		v := &historyView{}
-		v.add(form, test.steps, test.bounds)
+		v.add(lang.Find("en"), form, test.steps, test.bounds)
 		changes, last := 0, ""
 		for _, s := range v.Steps {
 			for _, a := range s.Answers {

@@ -19,7 +19,7 @@ func TestReaderLanguage(t *testing.T) {
 	_, b := newAlice(t, wiki, func(o *envOptions) { o.Language = "nl" })
 	for _, tt := range []struct{ query, cookie, accept, want, set string }{
 		{"", "", "", "nl", ""},
-		{"", "", "xx, tlh;q=0.5", "nl", ""},
+		{"", "", "xx, ko;q=0.5", "nl", ""},
 		{"", "", "tlh, de-AT;q=0.9, en;q=0.8", "de", ""},
 		{"", "", "pt-PT", "pt", ""},
 		{"", "", "de;q=x", "nl", ""},

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -25,7 +26,7 @@ func (c *call) ownRow(access *service.Access, sub forms.Submission, query string
 	read := func() (map[string]string, error) { return values, err }
 	path := c.submissionPath(access.Form, sub.ID)
 	row := ownRow{
-		Path: path + query, Answers: shortAnswers(access.Form, values), State: stateOf(access.Form, values),
+		Path: path + query, Answers: shortAnswers(c.Lang, access.Form, values), State: stateOf(c.Lang, access.Form, values),
 		Day: sub.Created.In(c.Backend.Service.Zone()),
 	}
 	if access.MayChange(sub, read) == nil && access.MayUpdate() == nil {
@@ -44,9 +45,9 @@ const (
 )
 
 // shortAnswers are the first answers of one line, without files and without those of editors.
-func shortAnswers(f *forms.Form, values map[string]string) (short []string) {
+func shortAnswers(l *lang.Language, f *forms.Form, values map[string]string) (short []string) {
 	for _, field := range f.Fields {
-		text := field.LabelOf(values[field.ID])
+		text := l.Answer(field, values[field.ID])
 		if field.MultiValue() {
 			text = strings.ReplaceAll(text, forms.Separator, ", ")
 		}
@@ -60,10 +61,10 @@ func shortAnswers(f *forms.Form, values map[string]string) (short []string) {
 }
 
 // stateOf is the answer to the first status field. Its value is "" if there is none.
-func stateOf(f *forms.Form, values map[string]string) answerView {
+func stateOf(l *lang.Language, f *forms.Form, values map[string]string) answerView {
 	for _, field := range f.Fields {
 		if field.Type == forms.Status {
-			return newAnswer(field, values[field.ID], nil)
+			return newAnswer(l, field, values[field.ID], nil)
 		}
 	}
 	return answerView{}

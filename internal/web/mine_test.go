@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 )
 
 // A submission is known by its first short answers. Files, states and what editors
@@ -34,7 +35,7 @@ func TestShortAnswers(t *testing.T) {
 		{"1", "2", "3", "4", []string{"1", "2", "3"}},
 	} {
 		hidden["text"], hidden["days"], hidden["a"], hidden["b"] = tt.text, tt.days, tt.a, tt.b
-		if diff := cmp.Diff(tt.want, shortAnswers(f, hidden)); diff != "" {
+		if diff := cmp.Diff(tt.want, shortAnswers(lang.Find("de"), f, hidden)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt, diff)
 		}
 	}

@@ -235,7 +235,7 @@ func (r *tableRow) setCard(cells []tableCell) {
 func newCell(field *forms.Field, text string, t *resultTable) tableCell {
 	several := field.MultiValue() || field.Type == forms.File // names of files; the submission has the links
 	color := field.ColorOf(text)
-	text = field.LabelOf(text)
+	text = t.view.lang.Answer(field, text)
 	if !several {
 		text = fromHit(text, t.search)
 	}

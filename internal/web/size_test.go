@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -52,14 +53,14 @@ func TestLongIDsOfManyChoices(t *testing.T) {
 func TestManyValuesAreOneText(t *testing.T) {
 	value := strings.Repeat("a;", 2*maxCellValues)
 	field := &forms.Field{ID: "f", Type: forms.Checkbox}
-	if v := newAnswer(field, value, nil); v.List != nil || v.Value != value {
+	if v := newAnswer(lang.Find("en"), field, value, nil); v.List != nil || v.Value != value {
 		t.Errorf("got %+v", v)
 	}
 	field.Options = slices.Repeat([]string{"a"}, 2*maxCellValues+1)
-	if v := newAnswer(field, value, nil); len(v.List) != 2*maxCellValues+1 {
+	if v := newAnswer(lang.Find("en"), field, value, nil); len(v.List) != 2*maxCellValues+1 {
 		t.Errorf("as many values as options: got %+v", v)
 	}
-	if v := newAnswer(&forms.Field{Type: forms.Checkbox}, "a;b", nil); len(v.List) != 2 {
+	if v := newAnswer(lang.Find("en"), &forms.Field{Type: forms.Checkbox}, "a;b", nil); len(v.List) != 2 {
 		t.Errorf("two values: got %+v", v)
 	}
 }

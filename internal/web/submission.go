@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -149,7 +150,7 @@ func (st stored) answers(typed filling) []answerView {
 		value := with.values[rank]
 		forOthers := field.ByEditors && !st.access.Rights.Edit // it is not theirs to answer
 		if value != "" || shown[rank] && !forOthers {
-			view := newAnswer(field, value, with.files[field.ID])
+			view := newAnswer(st.Lang, field, value, with.files[field.ID])
 			view.FieldID, view.ByEditors = field.ID, field.ByEditors
 			switch {
 			case !shown[rank] || !field.ByEditors || !st.access.Rights.Edit:
@@ -192,9 +193,9 @@ func (st stored) addWordsThen(views []answerView) error {
 	return nil
 }
 
-func newAnswer(f *forms.Field, value string, files []fileLink) answerView {
+func newAnswer(l *lang.Language, f *forms.Field, value string, files []fileLink) answerView {
 	color := f.ColorOf(value)
-	value = f.LabelOf(value)
+	value = l.Answer(f, value)
 	v := answerView{Label: f.Label, Value: value, Files: files, Status: f.Type == forms.Status, Color: color}
 	few := strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues) // more of them are one text
 	if (f.MultiValue() || f.Type == forms.File) && value != "" && few {
