@@ -143,7 +143,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestReportOfAnonymousAnswers: nobody who sent them without a name was told that others read them.
+// TestReportOfAnonymousAnswers: if a form was anonymous when an answer was sent, the report does not show its value.
 func TestReportOfAnonymousAnswers(t *testing.T) {
 	then := &Form{Anonymous: true, Fields: []*Field{choices("r", "1", "2")}}
 	found := reportOf(t, &Form{Fields: []*Field{choices("r", "1")}}, then, submitted("", "r=2"))

@@ -156,36 +156,8 @@ func Tags() (tags []string) {
 	return tags
 }
 
-// matched are the results of Match by header: to parse one takes longer than the rest of what a page's language costs.
-var matched = struct {
-	sync.RWMutex
-	languages map[string]*Language
-}{languages: map[string]*Language{}}
-
-// Bounds of matched.
-const (
-	maxMatched = 1000
-	maxHeader  = 200 // bytes
-)
-
 // Match returns the language that a header Accept-Language prefers, nil if it has none of them.
 func Match(accept string) *Language {
-	matched.RLock()
-	l, known := matched.languages[accept]
-	matched.RUnlock()
-	if known {
-		return l
-	}
-	l = match(accept)
-	matched.Lock()
-	defer matched.Unlock()
-	if len(accept) <= maxHeader && len(matched.languages) < maxMatched {
-		matched.languages[strings.Clone(accept)] = l
-	}
-	return l
-}
-
-func match(accept string) *Language {
 	tags := Preferred(accept)
 	if len(tags) == 0 {
 		return nil

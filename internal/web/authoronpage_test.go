@@ -44,7 +44,8 @@ func TestAuthorOfAForm(t *testing.T) {
 	if p.values().Get("_tag") == tag {
 		t.Error("the tag does not tell that the block was changed")
 	}
-	// So is whoever was writing meanwhile. The tag stays: drafts.js compares it.
+	// An author who had the form open before that edit is told of it. The tag of the text does not change: drafts.js
+	// compares it.
 	const changed = "The form on the page was changed since you opened it here."
 	sent.wantNoHTML(changed)
 	sent = carol.send(path, sent.values())
