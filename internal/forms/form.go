@@ -72,6 +72,7 @@ type Form struct {
 	Opens  Moment // the form takes no submission before it; the zero value sets no limit, here and in Closes
 	Closes Moment // the form takes no submission after it; a day counts to its end
 	Limit  int    // at most so many submissions; 0 sets no limit
+	Keep   Period // how long submissions are kept
 
 	LockIf   *Condition // while it holds for a submission, only editors change or delete it; nil for never
 	Withdraw bool       // whoever sent a submission may delete it

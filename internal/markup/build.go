@@ -17,7 +17,7 @@ var Keys = map[string][]string{
 
 var (
 	formKeys = []string{
-		"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "lockIf", "withdraw",
+		"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "keep", "lockIf", "withdraw",
 		"submitterMail", "thanks", "notify", "fields",
 	}
 	fieldKeys = []string{
@@ -72,6 +72,7 @@ func (p *reader) readLanguage(root *yaml.Node, block *rawBlock, lang string) (fo
 	f.OneSubmission = r.boolean(root, "oneSubmission")
 	f.Title, f.Thanks = r.shownText(root, "title"), r.shownText(root, "thanks")
 	f.Limit = r.wholeNumber(root, "limit", MaxLimit)
+	f.Keep = r.keep(root)
 	r.opening(root)
 	r.notify(root)
 	if block.macros == nil || valueOf(root, "fields") != nil { // a form macro without fields was reported
@@ -219,4 +220,18 @@ func (r *formReader) moment(m *yaml.Node, key string) forms.Moment {
 		return forms.Moment{}
 	}
 	return forms.Moment{Time: t.UTC()}
+}
+
+// keep reads how long submissions are kept.
+func (r *formReader) keep(m *yaml.Node) forms.Period {
+	n := r.text(m, "keep")
+	if n == nil {
+		return forms.Period{}
+	}
+	period, err := forms.ParsePeriod(n.Value)
+	if err != nil || n.Value == "" {
+		r.errorf(n.Column, "write a whole number of days, weeks, months or years, as in 90 days, or leave keep out",
+			"keep must be from 1 day to 50 years, not %s", quote(n.Value))
+	}
+	return period
 }

@@ -79,6 +79,7 @@ func (d *dumper) language(f *forms.Form) {
 	d.add(!f.Opens.IsZero(), " opens %s", dumpMoment(f.Opens))
 	d.add(!f.Closes.IsZero(), " closes %s", dumpMoment(f.Closes))
 	d.add(f.Limit != 0, " limit %d", f.Limit)
+	d.add(f.Keep != forms.Period{}, " keep %s", f.Keep)
 	d.add(f.Withdraw, " withdraw")
 	if f.LockIf != nil {
 		d.add(true, " lock %s", dumpCondition(f.LockIf))

@@ -133,7 +133,7 @@ func checkBlockText(t *testing.T, b Block) {
 			d.add(true, "lock if %s", dumpCondition(f.LockIf))
 		}
 		d.add(true, "%q", fmt.Sprint(f.ID, f.PageID, f.Anonymous, f.OneSubmission, cmp.Or(f.Title, f.ID), f.Thanks,
-			f.Opens, f.Closes, f.Limit, f.Withdraw, f.Notify, f.SubmitterMail))
+			f.Opens, f.Closes, f.Limit, f.Keep, f.Withdraw, f.Notify, f.SubmitterMail))
 		return d.String()
 	}
 	if want, got := withoutHost(b.Form), withoutHost(again); want != got {
@@ -186,6 +186,9 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 	}
 	if f.Limit < 0 || f.Limit > MaxLimit || len(f.Title) > MaxTextBytes || len(f.Thanks) > MaxTextBytes {
 		t.Errorf("form with limit %d, title %q, thanks %q", f.Limit, f.Title, f.Thanks)
+	}
+	if again, err := forms.ParsePeriod(f.Keep.String()); err != nil || again != f.Keep {
+		t.Errorf("keep %+v is read as %+v, %v", f.Keep, again, err)
 	}
 	for i, address := range f.Notify {
 		if !forms.IsEmail(address) || len(address) > maxAddressLen || slices.Contains(f.Notify[:i], address) || i == MaxNotify {
