@@ -263,8 +263,7 @@ func (d *Dispatcher) destinations() map[string]destination {
 	if mail := d.Listeners.mail; mail != nil {
 		tell := func(ctx context.Context, events []store.Event) error {
 			e := events[len(events)-1]
-			title, pageLang, _ := strings.Cut(e.Title, "\n")
-			m := Mail{To: e.Recipient, Title: title, Lang: pageLang, PageID: e.PageID, FormID: e.FormID, Count: len(events)}
+			m := Mail{To: e.Recipient, Title: e.Title, Lang: e.Language, PageID: e.PageID, FormID: e.FormID, Count: len(events)}
 			if _, field, found := strings.Cut(e.Recipient, " "); found { // no address has a space
 				return d.tellSubmitter(ctx, e, field, m)
 			}

@@ -106,7 +106,7 @@ func (l *Listeners) Events(
 	if form.SubmitterMail != "" && (created || form.ChangesByEditors(before)) {
 		ids := form.Field(form.SubmitterMail).IDs()
 		event.Recipient, event.Message = " "+strings.Join(ids, "\n"), rand.Text()
-		event.Title = titleIn(form, pageLang)
+		event.Title, event.Language = form.Title, pageLang
 		list = append(list, event)
 	}
 	if !created {
@@ -114,19 +114,11 @@ func (l *Listeners) Events(
 	}
 	for _, address := range form.Notify {
 		if l.mail.Allows(address) {
-			event.Recipient, event.Message, event.Title = address, rand.Text(), titleIn(form, pageLang)
+			event.Recipient, event.Message, event.Title, event.Language = address, rand.Text(), form.Title, pageLang
 			list = append(list, event)
 		}
 	}
 	return list
-}
-
-// titleIn is the title of a form, which is one line, and the language of its page on a second one.
-func titleIn(form *forms.Form, pageLang string) string {
-	if pageLang == "" {
-		return form.Title
-	}
-	return form.Title + "\n" + pageLang
 }
 
 // has reports whether a list has a value. Nil has all.

@@ -54,8 +54,7 @@ type Events interface {
 	DiscardEvents(ctx context.Context, hooks []string) (discarded int64, err error)
 
 	// TidyEvents removes events that failed longer ago than age, at most limit of them, and
-	// returns how many. It finds the queues of events that servers of an older version
-	// write. Errors: ErrFull, ErrUnavailable.
+	// returns how many. Errors: ErrFull, ErrUnavailable.
 	TidyEvents(ctx context.Context, age time.Duration, limit int) (removed int, err error)
 }
 
@@ -91,6 +90,7 @@ type Event struct {
 	Created    time.Time // when the submission was changed, to the millisecond
 	Message    string    // a random text by which a receiver recognises a repeated delivery
 	Title      string    // of the form, for a mail; "" for a webhook
+	Language   string    // of the form's page, for a mail: a BCP 47 tag, or ""
 	Anonymous  bool      // the form was anonymous: no answer may be sent
 	Failed     time.Time // when delivery was given up, to the millisecond; zero while the event waits
 	Error      string    // of the last attempt; "" while the event waits

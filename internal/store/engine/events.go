@@ -28,8 +28,8 @@ const (
 		ON CONFLICT (hook, recipient, {form}) DO UPDATE SET due = excluded.due, leased = true
 			WHERE event_queues.due <= {now} RETURNING due`
 
-	sqlEvents = `SELECT id, hook, recipient, page_id, form_id, submission, type, created, message, COALESCE(title, ''), anonymous,
-		COALESCE(failed, 0), COALESCE(error, '') FROM {events}`
+	sqlEvents = `SELECT id, hook, recipient, page_id, form_id, submission, type, created, message, COALESCE(title, ''), COALESCE(language, ''),
+		anonymous, COALESCE(failed, 0), COALESCE(error, '') FROM {events}`
 	SQLWaiting   = sqlEvents + ` WHERE {queue} AND failed IS NULL ORDER BY id LIMIT $5`
 	SQLAllEvents = sqlEvents + ` ORDER BY id`
 
@@ -67,7 +67,7 @@ const (
 	sqlDiscard = `DELETE FROM events WHERE {row} {of}SELECT {row} FROM events WHERE hook {in}$1{end} LIMIT 1000{end}`
 
 	sqlRetryDelayed = `UPDATE event_queues SET due = 0 WHERE attempts > 0 AND NOT leased AND hook {in}$1{end}`
-	// sqlAdoptEvents adds the queues of events that wait again, or that a server of an older version has written.
+	// sqlAdoptEvents adds the queues of events that wait again.
 	sqlAdoptEvents = `INSERT INTO event_queues (hook, recipient, {form}, due, leased, attempts)
 		SELECT DISTINCT hook, recipient, {form}, 0, false, 0 FROM events WHERE failed IS NULL ON CONFLICT DO NOTHING`
 	SQLRemoveFailed = `DELETE FROM events WHERE {row} {of}SELECT {row} FROM events WHERE failed < {now} - $1 ORDER BY failed LIMIT $2{end}`
@@ -145,7 +145,7 @@ func VisitEvents(next Next, visit func(store.Event) error) (err error) {
 	var e store.Event
 	var created, failed int64
 	for err == nil && next(&e.ID, &e.Hook, &e.Recipient, &e.PageID, &e.FormID, &e.Submission, &e.Type, &created,
-		&e.Message, &e.Title, &e.Anonymous, &failed, &e.Error) {
+		&e.Message, &e.Title, &e.Language, &e.Anonymous, &failed, &e.Error) {
 		e.Created, e.Failed = time.UnixMilli(created).UTC(), timeOrZero(failed)
 		err = visit(e)
 	}
@@ -227,8 +227,5 @@ func (c Common) change(ctx context.Context, sql string, hooks []string) (changed
 // TidyEvents implements store.Events.
 func (c Common) TidyEvents(ctx context.Context, age time.Duration, limit int) (removed int, err error) {
 	n, err := c.Database.Exec(ctx, SQLRemoveFailed, age.Milliseconds(), int64(limit))
-	if err == nil {
-		_, err = c.Database.Exec(ctx, sqlAdoptEvents)
-	}
 	return int(n), Wrap(err, "tidy events")
 }

@@ -10,9 +10,12 @@ import (
 	"strings"
 )
 
-// Migrations are the SQL texts that make a schema. The version of a schema is
-// how many of them were applied.
+// Migrations are the SQL texts that make a schema. The first of them makes version
+// firstVersion, which is that of 0.1.0, and each of the others the next one.
 type Migrations []string
+
+// firstVersion is the lowest version that is known. Those below were never released.
+const firstVersion = 8
 
 // ReadMigrations reads the files in the folder migrations, in the order of their
 // names. The files are part of the program: there are no errors.
@@ -25,14 +28,25 @@ func ReadMigrations(files fs.FS) (all Migrations) {
 	return all
 }
 
-// Require refuses a database that does not have the schema of this program. It
-// is for those that are only read, and so not migrated.
-func (m Migrations) Require(version int) error {
-	if version == len(m) {
+// Version is the version of the schema that all migrations make.
+func (m Migrations) Version() int { return firstVersion + len(m) - 1 }
+
+// After returns the migrations that a schema lacks. That of an empty database is version 0.
+func (m Migrations) After(version int) []string { return m[max(version-firstVersion+1, 0):] }
+
+// Require refuses a database that does not have the schema of this program. One that
+// is migrated may be empty, or older.
+func (m Migrations) Require(version int, migrate bool) error {
+	advice := "use the formulary that made it"
+	switch {
+	case version == m.Version(), migrate && (version == 0 || version >= firstVersion && version < m.Version()):
 		return nil
+	case version > m.Version():
+		advice = "install the newer formulary that has written to it"
+	case version > 0 && version < firstVersion:
+		advice = "it was made before 0.1.0, and only the build that made it can open it. Begin with a new store"
 	}
-	return fmt.Errorf("it has schema version %d and this formulary needs version %d: use the formulary that made it",
-		version, len(m))
+	return fmt.Errorf("it has schema version %d and this formulary needs version %d: %s", version, m.Version(), advice)
 }
 
 // CheckSchema refuses a database that lacks a table, column or index. want holds all their

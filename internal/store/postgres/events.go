@@ -26,21 +26,22 @@ func eventColumns(events []store.Event) []any {
 	pages, submissions, created, failed := make([]int64, n), make([]int64, n), make([]int64, n), make([]*int64, n)
 	formIDs, hooks, recipients := make([]string, n), make([]string, n), make([]string, n)
 	types, messages := make([]string, n), make([]string, n)
-	titles, errs := make([]*string, n), make([]*string, n)
+	titles, languages, errs := make([]*string, n), make([]*string, n), make([]*string, n)
 	anonymous := make([]bool, n)
 	for i := range events {
 		e := &events[i]
 		pages[i], formIDs[i], submissions[i], hooks[i], recipients[i] = e.PageID, e.FormID, e.Submission, e.Hook, e.Recipient
 		types[i], created[i], messages[i], anonymous[i] = e.Type, e.Created.UnixMilli(), e.Message, e.Anonymous
 		if e.Title != "" {
-			titles[i] = &e.Title
+			titles[i], languages[i] = &e.Title, &e.Language
 		}
 		if !e.Failed.IsZero() {
 			at := e.Failed.UnixMilli()
 			failed[i], errs[i] = &at, &e.Error
 		}
 	}
-	return []any{pages, formIDs, submissions, hooks, recipients, types, created, messages, titles, anonymous, failed, errs}
+	return []any{pages, formIDs, submissions, hooks, recipients, types, created, messages, titles, languages,
+		anonymous, failed, errs}
 }
 
 // LoadEvents implements store.Archive.

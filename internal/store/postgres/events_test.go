@@ -70,29 +70,6 @@ func TestSettleDuringCreate(t *testing.T) {
 	storetest.Same(t, "queues that are left", queryText(t, url, `SELECT count(*)::text FROM event_queues`), "0")
 }
 
-// Servers of before queues had rows write events without them, and remove rows of queues
-// that are not empty.
-func TestEventsWithoutQueue(t *testing.T) {
-	url := newDatabase(t)
-	s := openStore(t, url)
-	mustCreate(t, s, told("old"))
-	s.Close()
-	exec(t, url, `DELETE FROM event_queues`)
-	exec(t, url, `DROP INDEX event_queues_due`)
-	exec(t, url, `DROP TABLE history, definitions`)
-	exec(t, url, `ALTER TABLE submissions DROP COLUMN definition`)
-	exec(t, url, `UPDATE formulary_schema SET version_id = 3`)
-	s = openStore(t, url)
-	lease, messages := leaseAll(t, s)
-	storetest.Same(t, "after the migration", messages, []string{"old"})
-	settleAll(t, s, lease)
-	mustCreate(t, s, told("later"))
-	exec(t, url, `DELETE FROM event_queues`)
-	must(t, testkit.ErrorOf(s.TidyEvents(ctx, time.Hour, 10)))
-	_, messages = leaseAll(t, s)
-	storetest.Same(t, "of an older server", messages, []string{"later"})
-}
-
 // Failed events are queued again by statements of a bounded size, however many there are.
 func TestRetryInParts(t *testing.T) {
 	url := newDatabase(t)

@@ -43,10 +43,10 @@ func prepareSchema(ctx context.Context, conn *pgx.Conn, options Options) error {
 		return err
 	case version == 0 && options.MustExist:
 		return errors.New("there is no store of Formulary in it")
-	case version < len(migrations) && !options.MustExist:
+	case version < migrations.Version() && !options.MustExist:
 		return migrate(ctx, conn, options.Log)
 	}
-	return cmp.Or(migrations.Require(version), checkSchema(ctx, conn))
+	return cmp.Or(migrations.Require(version, false), checkSchema(ctx, conn))
 }
 
 // checkSchema refuses a database that lacks what the statements need.
@@ -80,11 +80,14 @@ func migrate(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 			return err
 		}
 		version, err := readVersion(ctx, conn)
-		if err != nil || version >= len(migrations) {
-			return cmp.Or(err, migrations.Require(version), checkSchema(ctx, conn))
+		if err = cmp.Or(err, migrations.Require(version, true)); err != nil {
+			return err
 		}
-		log.Info("migrating the database", "from", version, "to", len(migrations))
-		for _, sql := range migrations[version:] {
+		if version == migrations.Version() {
+			return checkSchema(ctx, conn)
+		}
+		log.Info("migrating the database", "from", version, "to", migrations.Version())
+		for _, sql := range migrations.After(version) {
 			// The extended protocol takes one statement at a time.
 			if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 				return err
@@ -93,7 +96,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, log *slog.Logger) error {
 		if err := checkSchema(ctx, conn); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO formulary_schema VALUES ($1)`, len(migrations))
+		_, err = tx.Exec(ctx, `INSERT INTO formulary_schema VALUES ($1)`, migrations.Version())
 		return err
 	})
 	return engine.Wrap(err, "migrate the schema")

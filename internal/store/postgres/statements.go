@@ -64,7 +64,8 @@ const (
 	sqlMine = ` FROM submissions s WHERE username = $1 AND username <> ''`
 
 	// sqlEventColumns are the columns of eventColumns.
-	sqlEventColumns = `(page_id, form_id, submission, hook, recipient, type, created, message, title, anonymous, failed, error)`
+	sqlEventColumns = `(page_id, form_id, submission, hook, recipient, type, created, message, title, language,
+		anonymous, failed, error)`
 
 	// sqlNow is the time in milliseconds since 1970. It goes on within a transaction.
 	sqlNow = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
@@ -186,7 +187,7 @@ func keepDefinition(pageID, formID, hash string) string {
 // insertEvents stores the events that a condition selects, and adds their queues. The number is that of its first
 // parameter.
 func insertEvents(first int, which string) string {
-	columns := strings.Split(`bigint text bigint text text text bigint text text boolean bigint text`, " ")
+	columns := strings.Split(`bigint text bigint text text text bigint text text text boolean bigint text`, " ")
 	for i, column := range columns {
 		columns[i] = fmt.Sprintf("$%d::%s[]", first+i, column)
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,6 +96,22 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	return err
 }
 
+// migrateCopy brings the schema of a backup up to date. One that is so is not written to.
+func migrateCopy(ctx context.Context, file string) error {
+	conn, err := connect(context.WithoutCancel(ctx), fileURI(file, vfsName)+"&mode=rw")
+	if err != nil {
+		return err
+	}
+	version, err := readVersion(conn)
+	if err == nil && version > 0 && version != migrations.Version() {
+		err = migrations.Require(version, true)
+		if err == nil {
+			err = cmp.Or(requestChecksums(conn), conn.Exec(`PRAGMA journal_mode = DELETE`), migrate(conn, version))
+		}
+	}
+	return errors.Join(err, conn.Close())
+}
+
 // dropTransient deletes sessions, unfinished uploads, and files that were
 // deleted a moment ago. A file without any is not written to.
 func dropTransient(ctx context.Context, file string) (dropped bool, err error) {
@@ -146,6 +163,9 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	}()
 	if err := copyFile(ctx, file, partial, progress); err != nil {
 		return err
+	}
+	if err := migrateCopy(ctx, partial); err != nil {
+		return fmt.Errorf("check %s: %w", file, classify(err))
 	}
 	if _, err := checkFile(ctx, partial, file, progress); err != nil {
 		return err

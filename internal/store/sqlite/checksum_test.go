@@ -117,7 +117,7 @@ func TestZeroedPages(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
 	file := mustCreate(t, s, withFile(sample("x"), mustStageBytes(t, s, make([]byte, engine.ChunkBytes))))
-	for i := range 10 {
+	for i := range 20 {
 		mustCreate(t, s, sample(strings.Repeat(fmt.Sprint("answer ", i, " "), 500)))
 	}
 	for id := int64(3); id < 8; id++ { // leaves free pages

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	sqlInsertEvent = `INSERT INTO events (hook, recipient, form, submission, type, created, message, title, anonymous, failed, error)
-		VALUES (?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), ?, ?, NULLIF(?, ''))`
+	sqlInsertEvent = `INSERT INTO events (hook, recipient, form, submission, type, created, message, title, language,
+		anonymous, failed, error) VALUES (?, ?, ?, ?, ?, ?, ?, NULLIF(?, ''), NULLIF(?, ''), ?, ?, NULLIF(?, ''))`
 	sqlAddQueue = `INSERT OR IGNORE INTO event_queues (hook, recipient, form, due, leased, attempts) VALUES (?, ?, ?, ` + sqlNow + `, 0, 0)`
 )
 
@@ -25,7 +25,7 @@ func (t *tx) insertEvents(form, submission int64, events []store.Event) error {
 		}
 		t.bytes += 200 + len(e.Title)
 		err := t.conn.run(sqlInsertEvent, e.Hook, e.Recipient, form, submission, e.Type, e.Created.UnixMilli(), e.Message,
-			e.Title, e.Anonymous, failed, e.Error)
+			e.Title, e.Language, e.Anonymous, failed, e.Error)
 		if err == nil {
 			err = t.conn.run(sqlAddQueue, e.Hook, e.Recipient, form)
 		}

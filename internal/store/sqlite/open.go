@@ -183,12 +183,13 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*connec
 	if err == nil {
 		version, err = readVersion(conn) // before the journal mode, which is a write
 	}
+	if err == nil {
+		err = migrations.Require(version, !options.MustExist)
+	}
 	switch {
 	case err != nil:
-	case version == len(migrations):
+	case version == migrations.Version():
 		err = checkSchema(conn)
-	case options.MustExist || version > len(migrations):
-		err = migrations.Require(version)
 	case version == 0:
 		err = refuseTraces(path)
 	}

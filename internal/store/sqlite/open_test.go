@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -49,38 +49,38 @@ func editFile(t *testing.T, dir, sql string) {
 	must(t, errors.Join(requestChecksums(conn), conn.Exec(sql), conn.Close()))
 }
 
-// olderSchema makes a store one of version 1.
-const olderSchema = `DROP VIEW readable; CREATE VIEW readable AS SELECT 1;
-	ALTER TABLE submissions DROP COLUMN changed; ALTER TABLE submissions DROP COLUMN changer;
-	DROP TABLE events; DROP TABLE event_queues; DROP TABLE history;
-	DROP TABLE definitions; ALTER TABLE submissions DROP COLUMN definition; PRAGMA user_version = 1`
+// addMigration makes this program one that comes after the release whose stores the test has made.
+func addMigration(t *testing.T) {
+	t.Helper()
+	released, names := migrations, schemaNames
+	t.Cleanup(func() { migrations, schemaNames = released, names })
+	migrations = append(slices.Clip(migrations), `CREATE TABLE later (x INTEGER) STRICT; INSERT INTO later VALUES (5)`)
+	schemaNames += "\nlater"
+}
 
 func TestDamagedStoreIsRefused(t *testing.T) {
-	for _, c := range []struct {
-		sql, because string
-		older        bool // version 1 has it, too
-	}{
-		{`DELETE FROM sequence`, "there is none: the database is damaged", true},
-		{`UPDATE sequence SET last = 9223372036854775807`, "it is 9223372036854775807: the database is damaged", true},
-		{`UPDATE sequence SET last = -5`, "it is -5: the database is damaged", true},
-		{`DROP TABLE events`, "it is damaged: its schema lacks events: restore a backup", false},
-		{`DROP TABLE event_queues`, "lacks event_queues", false},
-		{`DROP TABLE sessions`, "lacks sessions", true},
-		{`DROP TABLE file_chunks`, "lacks file_chunks", true},
-		{`DROP TABLE settings`, "lacks settings", true},
-		{`ALTER TABLE submissions DROP COLUMN body`, "lacks submissions.body", true},
-		{`DROP INDEX submissions_by_submitter`, "lacks submissions_by_submitter", true},
-		{`DROP INDEX submissions_by_user`, "lacks submissions_by_user", false},
+	for _, c := range []struct{ sql, because string }{
+		{`DELETE FROM sequence`, "there is none: the database is damaged"},
+		{`UPDATE sequence SET last = 9223372036854775807`, "it is 9223372036854775807: the database is damaged"},
+		{`UPDATE sequence SET last = -5`, "it is -5: the database is damaged"},
+		{`DROP TABLE events`, "it is damaged: its schema lacks events: restore a backup"},
+		{`DROP TABLE event_queues`, "lacks event_queues"},
+		{`DROP TABLE sessions`, "lacks sessions"},
+		{`DROP TABLE file_chunks`, "lacks file_chunks"},
+		{`DROP TABLE settings`, "lacks settings"},
+		{`ALTER TABLE submissions DROP COLUMN body`, "lacks submissions.body"},
+		{`DROP INDEX submissions_by_submitter`, "lacks submissions_by_submitter"},
+		{`DROP INDEX submissions_by_user`, "lacks submissions_by_user"},
 	} {
 		dir := t.TempDir()
 		must(t, openStore(t, dir).Close())
 		editFile(t, dir, c.sql)
 		path := filepath.Join(dir, FileName)
 		mustStayUntouched(t, path, func() { mustRefuse(t, dir, c.because) })
-		if c.older {
-			editFile(t, dir, olderSchema)
+		t.Run("before a migration", func(t *testing.T) {
+			addMigration(t)
 			mustStayUntouched(t, path, func() { mustRefuse(t, dir, c.because) })
-		}
+		})
 	}
 }
 
@@ -129,7 +129,8 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
 		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 7"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 8"},
+		"before 0.1.0":          {ours + "PRAGMA user_version = 7", "it was made before 0.1.0, and only the build that made it can open it"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
 		"another's, no id":      {"PRAGMA user_version = 1", "another program"},
@@ -151,46 +152,27 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	})
 }
 
-// A store that an earlier version has made keeps what is in it.
+// A store that an earlier version has made keeps what is in it, and so does its backup.
 func TestOlderSchemaIsMigrated(t *testing.T) {
-	dir := t.TempDir()
+	dir, restored := t.TempDir(), t.TempDir()
 	s := openStore(t, dir)
 	old := mustCreate(t, s, sample("old"))
 	must(t, s.Close())
-	editFile(t, dir, olderSchema)
+	backup := filepath.Join(t.TempDir(), "backup")
+	must(t, Backup(ctx, dir, backup, noProgress))
+	addMigration(t)
 	_, err := Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 1") // it is not to be written to
-	for range 2 {
+	wantError(t, err, "it has schema version 8 and this formulary needs version 9: use the formulary that made it") // it is not to be written to
+	must(t, Restore(ctx, backup, restored, noProgress))
+	for _, dir := range []string{dir, dir, restored} {
 		s = openStore(t, dir)
 		sub, err := s.Get(ctx, keyOf(old))
-		if err != nil || string(sub.Entries) != string(old.Entries) || !sub.Changed.Equal(old.Created) || sub.Changer != "amy" {
+		if err != nil || string(sub.Entries) != string(old.Entries) {
 			t.Errorf("%+v, %v", sub, err)
 		}
-		_, err = s.Definition(ctx, keyOf(old))
-		testkit.ErrorIs(t, "definition", err, store.ErrNotFound)
-		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "7")
-		storetest.Same(t, "view", writerQuery(t, s, "SELECT count(created) FROM readable"), "1")
+		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "9")
+		storetest.Same(t, "migrated", writerQuery(t, s, "SELECT x FROM later"), "5")
 		must(t, s.Close())
-	}
-}
-
-// Events of before queues had rows are delivered.
-func TestEventsWithoutQueueAreMigrated(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	n := sample("old")
-	n.Events = []store.Event{{Queue: store.Queue{Hook: "crm"}, Type: store.SubmissionCreated, Message: "m"}}
-	mustCreate(t, s, n)
-	must(t, s.Close())
-	editFile(t, dir, `DELETE FROM event_queues; DROP INDEX event_queues_due; DROP TABLE history;
-		DROP TABLE definitions; ALTER TABLE submissions DROP COLUMN definition; PRAGMA user_version = 3`)
-	s = openStore(t, dir)
-	due, err := s.DueQueues(ctx, map[string]int64{"crm": 0}, 10)
-	if err != nil || len(due) != 1 {
-		t.Fatalf("due: %v, %v", due, err)
-	}
-	if lease, err := s.LeaseQueue(ctx, due[0], time.Minute, 10); err != nil || len(lease.Events) != 1 {
-		t.Errorf("lease: %+v, %v", lease, err)
 	}
 }
 
@@ -212,7 +194,7 @@ func TestSettings(t *testing.T) {
 	s := openStore(t, t.TempDir())
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "busy_timeout": "5000", "temp_store": "2",
-		"application_id": fmt.Sprint(applicationID), "user_version": fmt.Sprint(len(migrations)),
+		"application_id": fmt.Sprint(applicationID), "user_version": fmt.Sprint(migrations.Version()),
 	} {
 		storetest.Same(t, "writer's "+pragma, writerQuery(t, s, "PRAGMA "+pragma), want)
 	}
@@ -342,5 +324,5 @@ func TestMustExist(t *testing.T) {
 	must(t, errors.Join(err, s.Close()))
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 99 and this formulary needs version 7")
+	wantError(t, err, "it has schema version 99 and this formulary needs version 8")
 }

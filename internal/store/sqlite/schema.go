@@ -64,7 +64,7 @@ func checkSchema(conn *connection) error {
 // migrate brings the schema up to date and checks it, in one transaction: a crash or an error
 // leaves the version that was there.
 func migrate(conn *connection, version int) (err error) {
-	if version == len(migrations) {
+	if version == migrations.Version() {
 		return nil
 	}
 	txn, err := conn.BeginImmediate()
@@ -72,7 +72,7 @@ func migrate(conn *connection, version int) (err error) {
 		return err
 	}
 	defer txn.End(&err)
-	for _, sql := range migrations[version:] {
+	for _, sql := range migrations.After(version) {
 		if err := conn.Exec(sql); err != nil {
 			return fmt.Errorf("migrate the schema: %w", err)
 		}
@@ -80,5 +80,5 @@ func migrate(conn *connection, version int) (err error) {
 	if err := checkSchema(conn); err != nil {
 		return err
 	}
-	return conn.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(migrations)))
+	return conn.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, migrations.Version()))
 }

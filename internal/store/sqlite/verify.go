@@ -106,7 +106,7 @@ func requireStore(conn *connection) error {
 	if version == 0 {
 		return errors.New("it is empty")
 	}
-	if err := cmp.Or(migrations.Require(version), checkSchema(conn)); err != nil {
+	if err := cmp.Or(migrations.Require(version, false), checkSchema(conn)); err != nil {
 		return err
 	}
 	unfinished := errors.New("it is a copy that was not finished: finish it first")

@@ -150,7 +150,7 @@ func (b *bench) eventCalls(ctx context.Context) map[string]error {
 func testEventOfEachChange(t *testing.T, b *bench) {
 	mail := store.Event{
 		Queue: store.Queue{Hook: store.MailHook, Recipient: "hr@example.org"}, Type: store.SubmissionCreated,
-		Created: created, Message: "m2", Title: "Ünïcode \"title\"", Anonymous: true,
+		Created: created, Message: "m2", Title: "Ünïcode \"title\"", Language: "de", Anonymous: true,
 	}
 	n := sample("form", "amy", "x")
 	n.Events = []store.Event{event("crm", "m1"), mail}

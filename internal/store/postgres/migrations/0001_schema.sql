@@ -1,4 +1,4 @@
--- How many migrations were applied.
+-- The last row has the version, see engine.Migrations.
 CREATE TABLE formulary_schema (version_id bigint NOT NULL);
 
 -- One row per submission, as in SQLite. The key begins with page and form, so
@@ -15,11 +15,15 @@ CREATE TABLE submissions (
 	key           text COLLATE "C",          -- what a repeated create is recognised by
 	body          text,                      -- a hash of what was sent with the key
 	files         text,                      -- a JSON array, see forms.EncodeFiles
+	changed       bigint,                    -- as created; NULL while it was never changed
+	changer       text COLLATE "C",          -- "" on an anonymous form; NULL while nobody has changed it
+	definition    bigint           NOT NULL DEFAULT 0, -- the hash of its definition; 0 if it is not known
 	PRIMARY KEY (page_id, form_id, id)
 );
 
-CREATE INDEX submissions_by_user ON submissions (page_id, form_id, username, id) WHERE username <> '';
-CREATE INDEX submissions_latest ON submissions (username, id) WHERE username <> '';
+-- One index for all questions about a user: lists of a form, and the latest submissions,
+-- which are looked up form by form.
+CREATE INDEX submissions_by_user ON submissions (username, page_id, form_id, id) WHERE username <> '';
 CREATE UNIQUE INDEX submissions_by_submitter ON submissions (page_id, form_id, submitter_key) WHERE submitter_key IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (page_id, form_id, key) WHERE key IS NOT NULL;
 
@@ -59,3 +63,61 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_owner ON sessions (owner, expires);
 CREATE INDEX sessions_by_expiry ON sessions (expires);
+
+-- What answers were before they were changed, see store.Step. Steps of a submission are in
+-- the order of their ids.
+CREATE TABLE history (
+	id         bigint GENERATED ALWAYS AS IDENTITY,
+	submission bigint NOT NULL, -- its id
+	at         bigint NOT NULL, -- milliseconds since 1970, UTC
+	username   text   NOT NULL, -- "" on an anonymous form
+	previous   text   NOT NULL, -- a JSON object: values by field id, or null if they were removed
+	PRIMARY KEY (submission, id)
+);
+
+-- Forms as they were when submissions to them were checked. Each definition of a form is
+-- stored once, until the form has no submissions.
+CREATE TABLE definitions (
+	page_id    bigint           NOT NULL,
+	form_id    text COLLATE "C" NOT NULL,
+	hash       bigint           NOT NULL, -- of the definition
+	definition text             NOT NULL, -- JSON, see forms.Definition
+	PRIMARY KEY (page_id, form_id, hash)
+);
+
+-- What listeners are to be told of, see store.Events. A row is deleted when it was
+-- delivered. There is no primary key: each index costs time at every change.
+CREATE TABLE events (
+	id         bigint GENERATED ALWAYS AS IDENTITY,
+	hook       text COLLATE "C" NOT NULL,
+	recipient  text COLLATE "C" NOT NULL, -- the address of a mail, or ""
+	page_id    bigint           NOT NULL,
+	form_id    text COLLATE "C" NOT NULL,
+	submission bigint           NOT NULL, -- its id
+	type       text             NOT NULL,
+	created    bigint           NOT NULL, -- milliseconds since 1970, UTC
+	message    text             NOT NULL, -- by which a receiver recognises a repeated delivery
+	title      text,                      -- of the form, for a mail
+	language   text,                      -- of the form's page, for a mail
+	anonymous  boolean          NOT NULL,
+	failed     bigint,                    -- when delivery was given up, as created; NULL while it waits
+	error      text                       -- of the last attempt
+);
+
+CREATE INDEX events_waiting ON events (hook, recipient, page_id, form_id, id) WHERE failed IS NULL;
+CREATE INDEX events_failed ON events (failed) WHERE failed IS NOT NULL;
+
+-- The queues of events. Every queue with waiting events has a row.
+CREATE TABLE event_queues (
+	hook      text COLLATE "C" NOT NULL,
+	recipient text COLLATE "C" NOT NULL,
+	page_id   bigint           NOT NULL,
+	form_id   text COLLATE "C" NOT NULL,
+	due       bigint           NOT NULL, -- when its next attempt may begin, in milliseconds since 1970
+	leased    boolean          NOT NULL, -- a server delivers it
+	attempts  bigint           NOT NULL, -- failed attempts in a row
+	error     text,                      -- of the last attempt
+	PRIMARY KEY (hook, recipient, page_id, form_id)
+);
+
+CREATE INDEX event_queues_due ON event_queues (hook, due);

@@ -18,20 +18,23 @@ CREATE TABLE submissions (
 	fields        TEXT    NOT NULL, -- the text of the nested model's "fields" member, see forms.Entries
 	key           TEXT,             -- what a repeated create is recognised by
 	body          TEXT,             -- a hash of what was sent with the key
-	files         TEXT              -- a JSON array, see forms.EncodeFiles
+	files         TEXT,             -- a JSON array, see forms.EncodeFiles
+	changed       INTEGER,          -- as created; NULL while it was never changed
+	changer       TEXT,             -- "" on an anonymous form; NULL while nobody has changed it
+	definition    INTEGER NOT NULL DEFAULT 0 -- the hash of its definition; 0 if it is not known
 ) STRICT;
 
--- The row id ends every index entry, so this serves lists in id order.
-CREATE INDEX submissions_by_user ON submissions (form, username) WHERE username <> '';
--- For the latest submissions of a user, whatever their form.
-CREATE INDEX submissions_latest ON submissions (username, row_id & 0xffffffffff) WHERE username <> '';
+-- One index for all questions about a user. It serves lists in id order, since the row id
+-- ends every index entry, and the latest submissions, which are looked up form by form.
+CREATE INDEX submissions_by_user ON submissions (username, form) WHERE username <> '';
 CREATE UNIQUE INDEX submissions_by_submitter ON submissions (form, submitter_key) WHERE submitter_key IS NOT NULL;
 CREATE UNIQUE INDEX submissions_key ON submissions (form, key) WHERE key IS NOT NULL;
 
 -- For people in a database shell.
 CREATE VIEW readable AS
 	SELECT row_id & 0xffffffffff AS id, page_id, form_id, username,
-		strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created, fields
+		strftime('%Y-%m-%dT%H:%M:%fZ', created / 1000.0, 'unixepoch') AS created,
+		strftime('%Y-%m-%dT%H:%M:%fZ', changed / 1000.0, 'unixepoch') AS changed, changer, fields
 	FROM submissions JOIN forms ON number = form;
 
 -- The last id given, or reserved to be given. It is not taken from the rows,
@@ -76,3 +79,61 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_owner ON sessions (owner, expires);
 CREATE INDEX sessions_by_expiry ON sessions (expires);
+
+-- What answers were before they were changed, see store.Step. Steps of a submission are in
+-- the order of their ids, which may be given again once they are free.
+CREATE TABLE history (
+	id         INTEGER PRIMARY KEY,
+	submission INTEGER NOT NULL, -- its id
+	at         INTEGER NOT NULL, -- milliseconds since 1970, UTC
+	username   TEXT    NOT NULL, -- "" on an anonymous form
+	previous   TEXT    NOT NULL  -- a JSON object: values by field id, or null if they were removed
+) STRICT;
+
+CREATE INDEX history_by_submission ON history (submission);
+
+-- Forms as they were when submissions to them were checked. Each definition of a form is
+-- stored once, until the form has no submissions.
+CREATE TABLE definitions (
+	page_id    INTEGER NOT NULL,
+	form_id    TEXT    NOT NULL,
+	hash       INTEGER NOT NULL, -- of the definition
+	definition TEXT    NOT NULL, -- JSON, see forms.Definition
+	PRIMARY KEY (page_id, form_id, hash)
+) STRICT;
+
+-- What listeners are to be told of, see store.Events. A row is deleted when it was
+-- delivered. AUTOINCREMENT: the id of a deleted row is never given again.
+CREATE TABLE events (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	hook       TEXT    NOT NULL,
+	recipient  TEXT    NOT NULL, -- the address of a mail, or ""
+	form       INTEGER NOT NULL, -- its number
+	submission INTEGER NOT NULL, -- its id
+	type       TEXT    NOT NULL,
+	created    INTEGER NOT NULL, -- milliseconds since 1970, UTC
+	message    TEXT    NOT NULL, -- by which a receiver recognises a repeated delivery
+	title      TEXT,             -- of the form, for a mail
+	language   TEXT,             -- of the form's page, for a mail
+	anonymous  INTEGER NOT NULL, -- 1: the form was anonymous
+	failed     INTEGER,          -- when delivery was given up, as created; NULL while it waits
+	error      TEXT              -- of the last attempt
+) STRICT;
+
+-- The id ends every index entry.
+CREATE INDEX events_waiting ON events (hook, recipient, form) WHERE failed IS NULL;
+CREATE INDEX events_failed ON events (failed) WHERE failed IS NOT NULL;
+
+-- The queues of events. Every queue with waiting events has a row.
+CREATE TABLE event_queues (
+	hook      TEXT    NOT NULL,
+	recipient TEXT    NOT NULL,
+	form      INTEGER NOT NULL,
+	due       INTEGER NOT NULL, -- when its next attempt may begin, in milliseconds since 1970
+	leased    INTEGER NOT NULL, -- 1: a server delivers it
+	attempts  INTEGER NOT NULL, -- failed attempts in a row
+	error     TEXT,             -- of the last attempt
+	PRIMARY KEY (hook, recipient, form)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX event_queues_due ON event_queues (hook, due);
