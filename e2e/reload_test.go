@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,7 +21,12 @@ import (
 func TestHangUpReloads(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	p := start(t, s)
+	cmd := exec.Command(binary, s.serve()...)
+	systemd := listenForNotices(t, cmd)
+	p := launch(t, cmd)
+	if notice := <-systemd; notice != "READY=1\nSTATUS=Serving "+p.url {
+		t.Errorf("at the start systemd is told %q", notice)
+	}
 	for i, rename := range []string{"again", "once-more"} {
 		p.must(t, 404, "GET", "/"+rename, "")
 		testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), strings.ReplaceAll(pageSource, "form: note", "form: "+rename))
@@ -35,10 +41,39 @@ func TestHangUpReloads(t *testing.T) {
 		if r, err := p.callAs(t.Context(), user, "secret", "GET", "/"+rename, ""); err != nil || r.status != 200 {
 			t.Errorf("after SIGHUP: %v, %v\n%s", r, err, p.output())
 		}
+		if notices := <-systemd + " " + <-systemd; notices != "RELOADING=1 READY=1" {
+			t.Errorf("at the reload systemd is told %q", notices)
+		}
 	}
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}
+	if notice := <-systemd; !strings.HasPrefix(notice, "STOPPING=1\n") {
+		t.Errorf("at the end systemd is told %q", notice)
+	}
+}
+
+// listenForNotices returns what the process will tell systemd, and "" if it has nothing to tell for too long.
+func listenForNotices(t *testing.T, cmd *exec.Cmd) <-chan string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "n")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+socket)
+	notices := make(chan string, 10)
+	go func() {
+		defer close(notices)
+		for text := make([]byte, 4096); ; {
+			_ = conn.SetReadDeadline(time.Now().Add(testkit.WaitLimit))
+			n, err := conn.Read(text)
+			if err != nil {
+				return
+			}
+			notices <- string(text[:n])
+		}
+	}()
+	return notices
 }
 
 // Edits of pages, users and hooks show within two seconds. The test allows a busy machine twice as many.

@@ -59,6 +59,8 @@ func TestFlagsOfServe(t *testing.T) {
 		{other, "/rest/forms/1.0/page/1/form/note", "", 404, ""},
 		{other, base + "/metrics", "", 404, ""},
 		{other, "/readyz", "", 200, ""},
+		{proxy, base + "/", "", 200, `<p class="version"><bdi>Formulary `},
+		{other, "/metrics", "", 200, `,version="`},
 		{other, "/metrics", "", 200, `route="/team/forms/rest/forms/1.0/page/{pageId}/form/{formId}"`},
 	} {
 		method := "GET"

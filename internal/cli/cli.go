@@ -26,7 +26,7 @@ var errFailed = errors.New("failed")
 // Run runs the command line and returns the exit status: 0, 1 for a failure, 2
 // for a wrong call or configuration. systemd restarts the server after 1, not after 2.
 func Run(ctx context.Context, args []string, streams Streams) int {
-	root := newRoot(streams)
+	root := Root(streams)
 	started := false
 	root.Before = func(ctx context.Context, _ *cli.Command) (context.Context, error) {
 		started = true
@@ -83,11 +83,12 @@ func configured[T any](value T, err error) (T, error) {
 	return value, err
 }
 
-func newRoot(streams Streams) *cli.Command {
+// Root is the command of which all others are a part.
+func Root(streams Streams) *cli.Command {
 	root := &cli.Command{
 		Name:    "formulary",
 		Usage:   "forms on wiki pages, and the submissions that people make to them",
-		Version: Version(),
+		Version: thisBuild().Version,
 		Description: "Every flag can be given by an environment variable instead; 'formulary COMMAND --help' names both.\n" +
 			"Shell completion: source <(formulary completion bash), or zsh, fish, pwsh.\n" +
 			"Exit status: 0 for success, 1 for a failure or for problems found, 2 for a wrong call or configuration.",

@@ -98,7 +98,7 @@ func TestNoLeafTakesHelpForItself(t *testing.T) {
 			}
 		}
 	}
-	walk(nil, newRoot(Streams{}).Commands)
+	walk(nil, Root(Streams{}).Commands)
 	if len(leaves) < 13 {
 		t.Errorf("commands: %q", leaves)
 	}

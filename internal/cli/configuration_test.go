@@ -29,7 +29,7 @@ func TestConfigurationPage(t *testing.T) {
 	if !found || !foundEnd {
 		t.Fatalf("%s has no lines %q and %q", page, begin, end)
 	}
-	want := before + begin + commandReference(newRoot(Streams{})) + "\n" + end + after
+	want := before + begin + commandReference(Root(Streams{})) + "\n" + end + after
 	if want == string(text) {
 		return
 	}

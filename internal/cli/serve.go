@@ -143,6 +143,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	if c.metrics {
 		opts.Metrics = server.NewMetrics()
 		registerStore(opts.Metrics.Registry(), store)
+		thisBuild().register(opts.Metrics.Registry())
 	}
 	srv, err := server.New(opts) //nolint:contextcheck // requests must outlive ctx: they are finished in grace
 	if err != nil {
@@ -155,8 +156,10 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	if directory, ok := source.(*pages.Directory); ok {
 		counts = directory.Counts()
 	}
-	log.Info("serving", "url", srv.URL()+c.base, "version", Version(), "store", c.at.String(),
+	log.Info("serving", "url", srv.URL()+c.base, "version", thisBuild().Version, "store", c.at.String(),
 		"pages", counts.Pages, "forms", counts.Forms, "broken", counts.Broken)
+	notify(log, "READY=1\nSTATUS=Serving "+srv.URL()+c.base)
+	defer context.AfterFunc(ctx, func() { notify(log, "STOPPING=1\nSTATUS=Finishing requests") })()
 	reload := func(ctx context.Context) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
 	}

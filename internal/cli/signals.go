@@ -46,12 +46,14 @@ func reloadOn(ctx context.Context, signals <-chan os.Signal, log *slog.Logger, r
 			return
 		case <-signals:
 		}
+		notify(log, "RELOADING=1")
 		var wg sync.WaitGroup
 		for _, reload := range reloads {
 			wg.Go(func() { reload(ctx) })
 		}
 		wg.Wait()
 		if ctx.Err() == nil {
+			notify(log, "READY=1")
 			log.Info("reloaded on SIGHUP")
 		}
 	}

@@ -1,45 +1,88 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 )
 
-// version is set where the build has no repository to tell it, as in the Docker image.
-var version = ""
+// Set by the linker where the build has no repository to tell them: in releases and in the Docker image.
+var version, commit, commitDay string
 
-// Version is the release, or what the build knows of itself.
-func Version() string {
-	if version != "" {
-		return version
+// build is what the binary knows of itself. What it does not know is "".
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Date     string `json:"date"` // the commit's day, in UTC
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func thisBuild() build {
+	b := build{version, commit, commitDay, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if b.Version != "" || !ok {
+		return b
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+	b.Version = cmp.Or(strings.TrimPrefix(info.Main.Version, "v"), "(devel)")
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date, _, _ = strings.Cut(s.Value, "T") // it is in UTC
+		}
 	}
-	return "(devel)"
+	return b
+}
+
+// register publishes the build: the value is always 1.
+func (b build) register(registry *prometheus.Registry) {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "formulary_build_info", Help: "The version that runs, as labels.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "goversion": b.Go},
+	}, func() float64 { return 1 }))
+}
+
+func (b build) String() string {
+	return strings.Join(strings.Fields("formulary "+b.Version+" "+b.Commit+" "+b.Date+" "+b.Go+" "+b.Platform), " ")
 }
 
 // The library's own --version prints another line; there is one printer for
 // the whole process.
 func init() {
-	cli.VersionPrinter = func(cmd *cli.Command) { _ = printVersion(cmd.Root().Writer) }
-}
-
-func printVersion(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "formulary %s %s %s/%s\n", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+	cli.VersionPrinter = func(cmd *cli.Command) { _, _ = fmt.Fprintln(cmd.Root().Writer, thisBuild()) }
 }
 
 func versionCommand(streams Streams) *cli.Command {
+	var format string
 	return &cli.Command{
 		Name:         "version",
-		Usage:        "print the version",
+		Usage:        "print the version, its commit with the day, and that of Go",
+		Flags:        []cli.Flag{valueFlag("format", &format, "text", "text or json")},
 		ArgValidator: refuseArguments,
-		Action:       func(context.Context, *cli.Command) error { return printVersion(streams.Out) },
+		Action: func(context.Context, *cli.Command) error {
+			return printVersion(streams.Out, format)
+		},
+	}
+}
+
+func printVersion(out io.Writer, format string) error {
+	switch format {
+	case "text":
+		_, err := fmt.Fprintln(out, thisBuild())
+		return err
+	case "json":
+		return json.NewEncoder(out).Encode(thisBuild())
+	default:
+		return usagef("--format %q: use text or json", format)
 	}
 }

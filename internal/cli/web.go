@@ -37,6 +37,7 @@ func newSite(
 		return nil, err
 	}
 	opts.Backend, opts.Key, opts.Mail = backend, session.Derive(anonymousKey, "formulary pages"), &c.mail
+	opts.Version = thisBuild().Version
 	if c.userHeader == "" {
 		opts.Sessions = sessions
 	}

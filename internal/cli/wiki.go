@@ -80,7 +80,7 @@ func (c *config) checkWiki(cmd *cli.Command) error {
 
 // openWiki makes the client of a wiki.
 func openWiki(options wiki.Options, log *slog.Logger) (wiki.Wiki, error) {
-	options.Agent, options.Logger = "Formulary/"+Version(), log
+	options.Agent, options.Logger = "Formulary/"+thisBuild().Version, log
 	return configured(wiki.Open(options))
 }
 

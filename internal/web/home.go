@@ -16,6 +16,7 @@ type homePage struct {
 	Forms  []formRow
 	Found  int // forms, of which Forms may be the first only
 	Latest []latestRow
+	Editor bool // of any page
 }
 
 // formRow is a form. Its title leads to it.
@@ -53,6 +54,9 @@ func (c *call) home() error {
 		return err
 	}
 	page.Found = len(found)
+	for _, p := range all {
+		page.Editor = page.Editor || p.Rights.Edit
+	}
 	for _, access := range found[:min(len(found), maxHomeForms)] {
 		row, err := c.formRow(access)
 		if err != nil {

@@ -22,7 +22,7 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 		"1.md": "---\ntitle: Leave\nedit: [carol]\n---\n```form\nform: f\nlimit: 900\ntitle: Leave\n" + fields +
 			"options: [New, {value: ok, label: Granted}], default: New}\n```\n",
 		"2.md": "---\ntitle: Travel\nedit: [carol]\n---\n```form\nform: f\ntitle: Trip\nlimit: 1\n" + fields + "options: [ok]}\n```\n",
-	})
+	}, func(o *envOptions) { o.Version = "0.1.0" })
 	e.submit(t, "alice", 1, "f", "a", "first")
 	e.submit(t, "alice", 1, "f", "a", "second")
 	e.submit(t, "bob", 2, "f", "a", "x")
@@ -48,5 +48,7 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	for range 200 {
 		e.submit(t, "bob", 1, "f")
 	}
+	e.get(t, "carol", "/").wantHTML(`<p class="version"><bdi>Formulary 0.1.0</bdi></p>`)
+	e.get(t, "alice", "/").wantNoHTML("0.1.0") // she may edit no page
 	wants("carol", "Leave 698 of 900 places left 200+ waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
 }
