@@ -97,6 +97,8 @@ var exactChanges = []struct {
 	{"id: name", "showIf: {field: mail, not-empty: true}, id: name", []string{"hidden name name <> '' AND mail = ''"}},
 	{"form: survey", "form: survey\nlimit: 9999", []string{"over-limit - true"}},
 	{"form: survey", "form: survey\nlimit: 10000", nil},
+	{"form: survey", "form: survey\nkeep: 1 day", []string{"over-keep - true"}},
+	{"form: survey", "form: survey\nkeep: 50 years", nil},
 	{"form: survey", "form: survey\noneSubmission: true", []string{
 		"submitted-twice - id IN (SELECT max(id) FROM sent GROUP BY username HAVING count(*) > 1)",
 	}},

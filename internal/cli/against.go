@@ -62,7 +62,7 @@ func (c *checker) against(ctx context.Context, from location, zone *time.Locatio
 }
 
 func (c *checker) compare(ctx context.Context, s store.Store, zone *time.Location, show sqlite.Progress) error {
-	reporter := service.Reporter{Store: s, Zone: zone}
+	reporter := service.Reporter{Store: s, Now: time.Now().In(zone)}
 	for _, id := range slices.Sorted(maps.Keys(c.compared)) {
 		page := c.compared[id]
 		for _, block := range page.blocks {
@@ -95,7 +95,7 @@ func (p comparedPage) mayHave(formID string) bool {
 func (c *checker) warn(page comparedPage, block markup.Block, f forms.Finding) {
 	page.reported[f.FormID] = true
 	w := warning(page.at, f)
-	w.Line, w.Column = block.Position(page.source, f.At)
+	w.Line, w.Column = block.Position(page.source, f)
 	w.source = &sourceLines(page.source)[w.Line-1]
 	c.report(w)
 }

@@ -16,6 +16,7 @@ const (
 	CodeValueRefused    = "value-refused"    // answers that nobody could send now
 	CodeRequiredMissing = "required-missing" // no answer to a field that is required
 	CodeHidden          = "hidden"           // answers to a field that does not show; these count as nothing else
+	CodeOverKeep        = "over-keep"        // submissions that would be deleted because they are too old
 	CodeOverLimit       = "over-limit"       // more submissions than the form takes
 	CodeSubmittedTwice  = "submitted-twice"  // several submissions of one person where one is allowed
 	CodeFormGone        = "form-gone"        // submissions of a form that its page does not have
@@ -28,7 +29,7 @@ type Finding struct {
 	FormID  string
 	FieldID string   // "" for the form as a whole
 	At      string   // id of the field to show it at; "" for the form as a whole
-	Reason  string   // why answers are refused
+	Reason  string   // why answers are refused, or how long submissions are kept
 	Values  []string // up to maxValues of these, which were options of the field when they were sent
 	Count   int      // of submissions, or of people
 	Of      int      // of so many; or the limit; of a form that is gone, how far they were counted, 0 for all
@@ -49,6 +50,7 @@ type Asked = func(submissionID int64) (*Form, error)
 type Report struct {
 	form     *Form
 	zone     *time.Location
+	oldest   time.Time // submissions from before are not kept
 	asked    Asked
 	calls    int                    // of asked
 	err      error                  // of asked
@@ -62,10 +64,11 @@ type Report struct {
 	seed     maphash.Seed
 }
 
-// NewReport begins a report. Days begin in the zone.
-func NewReport(f *Form, zone *time.Location, asked Asked) *Report {
+// NewReport begins a report. Days begin in the zone of now.
+func NewReport(f *Form, now time.Time, asked Asked) *Report {
 	return &Report{
-		form: f, zone: zone, asked: asked, checked: f.newChecked(Writer{}, make([]string, len(f.Fields))),
+		form: f, zone: now.Location(), oldest: f.Keep.Before(now), asked: asked,
+		checked: f.newChecked(Writer{}, make([]string, len(f.Fields))),
 		found: map[[3]string]*Finding{}, answered: make([]bool, len(f.Fields)), gone: map[string]FieldType{},
 		seed: maphash.MakeSeed(),
 	}
@@ -81,6 +84,9 @@ func (r *Report) Add(s Submission) error {
 	r.total++
 	if r.form.OneSubmission && s.Username != "" {
 		r.people = append(r.people, maphash.String(r.seed, s.Username))
+	}
+	if s.Created.Before(r.oldest) {
+		r.count(CodeOverKeep, "", r.form.Keep.String())
 	}
 	c := r.checked
 	clear(c.values)
@@ -245,6 +251,8 @@ func (f Finding) Message() (message, hint string) {
 		return in + field + " has no answer, and it is required", ""
 	case CodeHidden:
 		return in + "the answer to " + field + " is hidden by showIf", ""
+	case CodeOverKeep:
+		return share + " submissions are older than " + f.Reason + ", and would be deleted", ""
 	case CodeOverLimit:
 		return "the form has " + count + " submissions, and its limit is " + of, ""
 	case CodeSubmittedTwice:

@@ -13,7 +13,7 @@ import (
 // reportOf reports on submissions that were checked against a form, which is nil if it is not known.
 func reportOf(t *testing.T, f, then *Form, stored ...Submission) []Finding {
 	t.Helper()
-	r := NewReport(f, time.UTC, func(int64) (*Form, error) { return then, nil })
+	r := NewReport(f, submittedAt.AddDate(0, 0, 90), func(int64) (*Form, error) { return then, nil })
 	for _, s := range stored {
 		if err := r.Add(s); err != nil {
 			t.Fatal(err)
@@ -22,6 +22,8 @@ func reportOf(t *testing.T, f, then *Form, stored ...Submission) []Finding {
 	return r.Findings()
 }
 
+var submittedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
 // submitted is a submission with answers that are written as id=value.
 func submitted(username string, answers ...string) Submission {
 	var entries []Entry
@@ -29,8 +31,7 @@ func submitted(username string, answers ...string) Submission {
 		id, value, _ := strings.Cut(a, "=")
 		entries = append(entries, Entry{FieldID: id, Value: value})
 	}
-	created := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	return Submission{Username: username, Created: created, Entries: EncodeEntries(nil, entries)}
+	return Submission{Username: username, Created: submittedAt, Entries: EncodeEntries(nil, entries)}
 }
 
 func text(id string) *Field { return &Field{ID: id, Type: Textfield} }
@@ -53,6 +54,8 @@ func TestReport(t *testing.T) {
 	short := &Field{ID: "a", Type: Textbox, MaxLength: 3}
 	then := &Form{Fields: []*Field{text("a"), text("b"), choices("r", "1", "2", "3", "4", "5"), {ID: "m", Type: Checkbox, Options: []string{"x", "y"}}}}
 	many := &Field{ID: "m", Type: Checkbox, Validation: AnyOf, Options: []string{"x"}}
+	later := submitted("bob")
+	later.Created = submittedAt.AddDate(0, 0, 1)
 	for _, tt := range []struct {
 		name   string
 		form   *Form
@@ -107,6 +110,8 @@ func TestReport(t *testing.T) {
 			[]Submission{submitted("", "a=other"), submitted("", "a=1", "b=yes"), submitted("")},
 			"hidden a a  1/3\n",
 		},
+		{"old", &Form{Keep: Period{89, "day"}, OneSubmission: true}, []Submission{submitted("ann"), later}, "over-keep   89 days 1/2\n"},
+		{"not old yet", &Form{Keep: Period{90, "day"}}, []Submission{submitted("")}, ""},
 		{"limit", &Form{Limit: 2}, []Submission{submitted(""), submitted(""), submitted("")}, "over-limit    3/2\n"},
 		{"as many as the limit", &Form{Limit: 2}, []Submission{submitted(""), submitted("")}, ""},
 		{
@@ -153,7 +158,7 @@ func TestReportOfAnonymousAnswers(t *testing.T) {
 }
 
 func TestReportOfDamagedEntries(t *testing.T) {
-	err := NewReport(&Form{}, time.UTC, nil).Add(Submission{ID: 7, Entries: Entries("{")})
+	err := NewReport(&Form{}, time.Now(), nil).Add(Submission{ID: 7, Entries: Entries("{")})
 	if err == nil || !strings.Contains(err.Error(), "submission 7") {
 		t.Errorf("got %v", err)
 	}

@@ -72,7 +72,7 @@ func (p *reader) readLanguage(root *yaml.Node, block *rawBlock, lang string) (fo
 	f.OneSubmission = r.boolean(root, "oneSubmission")
 	f.Title, f.Thanks = r.shownText(root, "title"), r.shownText(root, "thanks")
 	f.Limit = r.wholeNumber(root, "limit", MaxLimit)
-	f.Keep = r.keep(root)
+	f.Keep, block.keepAt = r.keep(root)
 	r.opening(root)
 	r.notify(root)
 	if block.macros == nil || valueOf(root, "fields") != nil { // a form macro without fields was reported
@@ -223,15 +223,15 @@ func (r *formReader) moment(m *yaml.Node, key string) forms.Moment {
 }
 
 // keep reads how long submissions are kept.
-func (r *formReader) keep(m *yaml.Node) forms.Period {
+func (r *formReader) keep(m *yaml.Node) (keep forms.Period, at int) {
 	n := r.text(m, "keep")
 	if n == nil {
-		return forms.Period{}
+		return forms.Period{}, 0
 	}
-	period, err := forms.ParsePeriod(n.Value)
+	keep, err := forms.ParsePeriod(n.Value)
 	if err != nil || n.Value == "" {
 		r.errorf(n.Column, "write a whole number of days, weeks, months or years, as in 90 days, or leave keep out",
 			"keep must be from 1 day to 50 years, not %s", quote(n.Value))
 	}
-	return period
+	return keep, n.Column
 }

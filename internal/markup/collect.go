@@ -35,7 +35,9 @@ func (p *reader) addBlock(number int, block *rawBlock) {
 	case id != "":
 		p.formLines[id], _ = p.position(block.at)
 	}
-	p.blocks = append(p.blocks, Block{FormID: id, Form: form, Text: text, At: block.idAt, FieldsAt: block.fieldsAt})
+	p.blocks = append(p.blocks, Block{
+		FormID: id, Form: form, Text: text, At: block.idAt, KeepAt: block.keepAt, FieldsAt: block.fieldsAt,
+	})
 }
 
 // readBlock returns the form of a block, or nil if the block is broken, its id, or "" if that

@@ -109,6 +109,7 @@ type Block struct {
 	Text   string      // YAML, as it is written on the page, or what macros mean
 
 	At       int   // offset of its id
+	KeepAt   int   // offset of how long submissions are kept
 	FieldsAt []int // offsets of its fields, by rank
 }
 
@@ -117,12 +118,14 @@ func MayHave(blocks []Block, formID string) bool {
 	return slices.ContainsFunc(blocks, func(b Block) bool { return b.FormID == formID || b.FormID == "" })
 }
 
-// Position returns line and column of a field in the source of the page, or of the id of the form if
-// it has no such field. The block has a Form.
-func (b Block) Position(src []byte, fieldID string) (line, column int) {
+// Position returns line and column of what was found in the source of the page: at a field, or at the
+// id of the form if it has no such field. The block has a Form.
+func (b Block) Position(src []byte, f forms.Finding) (line, column int) {
 	at := b.At
-	if rank := b.Form.Index().Rank(fieldID); rank >= 0 {
+	if rank := b.Form.Index().Rank(f.At); rank >= 0 {
 		at = b.FieldsAt[rank]
+	} else if f.Code == forms.CodeOverKeep {
+		at = b.KeepAt
 	}
 	return newReader(src).position(at)
 }
@@ -205,7 +208,8 @@ type rawBlock struct {
 	hostIDs  map[*yaml.Node]string // and its fields
 	failed   bool                  // an error in it was reported
 	formID   string                // set when it is read; "" if it can't be read
-	idAt     int                   // set when it is read, as fieldsAt; see Block
+	idAt     int                   // set when it is read, as keepAt and fieldsAt; see Block
+	keepAt   int
 	fieldsAt []int
 	open     bool // the block is never closed
 }

@@ -23,8 +23,8 @@ const (
 // Reporter says what forms would do to the submissions in a store.
 type Reporter struct {
 	Store store.Store
-	Zone  *time.Location
-	Limit int // of submissions of a form: it looks at the newest, for maxReportTime; 0 for all
+	Now   time.Time // in the zone of the service
+	Limit int       // of submissions of a form: it looks at the newest, for maxReportTime; 0 for all
 	// Show, if not nil, is told how many ids were passed. To count submissions would take as long as to read them.
 	Show func(done, last int64)
 }
@@ -37,7 +37,7 @@ func (r Reporter) Report(
 	asked := func(id int64) (*forms.Form, error) {
 		return askedForm(ctx, r.Store, store.Key{PageID: form.PageID, FormID: form.ID, ID: id}, form)
 	}
-	report := forms.NewReport(form, r.Zone, asked)
+	report := forms.NewReport(form, r.Now, asked)
 	begun, last := time.Now(), int64(0)
 	query := store.Query{PageID: form.PageID, FormID: form.ID, Descending: true, Limit: r.Limit}
 	err = r.Store.Scan(ctx, query, func(s forms.Submission) error {
@@ -117,8 +117,7 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 // Report returns what a form in place of the block would do to the newest submissions of the form,
 // and how many it has looked at.
 func (b *Block) Report(ctx context.Context, form *forms.Form) ([]forms.Finding, int, error) {
-	opts := b.service.opts
-	reporter := Reporter{Store: opts.Store, Zone: opts.Zone, Limit: maxReported}
+	reporter := Reporter{Store: b.service.opts.Store, Now: b.service.Now(), Limit: maxReported}
 	mayHave := func(id string) bool { return id == form.ID || markup.MayHave(b.others, id) }
 	found, n, err := reporter.Report(ctx, form, mayHave)
 	return found, n, Explain(err)

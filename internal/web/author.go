@@ -219,7 +219,7 @@ func (c *call) compare(page *authorPage, block markup.Block) error {
 	found, looked, err := page.block.Report(c.Context(), block.Form)
 	for _, f := range found {
 		d := markup.Diagnostic{Severity: markup.Warning}
-		d.Line, d.Column = block.Position([]byte(page.Text), f.At)
+		d.Line, d.Column = block.Position([]byte(page.Text), f)
 		d.Message, d.Hint = f.Message()
 		page.Diagnostics = append(page.Diagnostics, d)
 	}

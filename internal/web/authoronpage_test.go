@@ -3,6 +3,7 @@ package web
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestAuthorOfAForm: editors of a page open its forms as they are written, also broken ones.
@@ -80,12 +81,15 @@ func TestAuthorIsToldOfAnswers(t *testing.T) {
 		p := carol.get("/page/1/form/feedback")
 		carol.send(p.action(), with(p.values(), "name", "secret-name", "rating", rating)).want(200)
 	}
+	e.Clock.Advance(25 * time.Hour)
+	carol = e.signedIn(t, "carol")
 	p := carol.get(path)
 	p.want(200, "No problems", "Compared with the 2 newest submissions of the form.")
 	for typed, want := range map[string]string{
-		strings.Replace(text, ", 3", "", 1):            "Line 4, column 5 in 1 of 2 submissions the answer to `rating`, such as `3`, would be refused now: it must be one of 1, 2",
-		strings.Replace(text, "id: name", "id: n", 1):  "Line 3, column 5 the form has no field `name`, to which 2 of 2 submissions have an answer (if this is `name`, write `was: name`)",
-		strings.Replace(text, "feedback", "survey", 1): "Line 1, column 7 2 submissions are stored under `feedback`, which the page no longer has (keep `form: feedback`, and change `title`)",
+		strings.Replace(text, ", 3", "", 1):                       "Line 4, column 5 in 1 of 2 submissions the answer to `rating`, such as `3`, would be refused now: it must be one of 1, 2",
+		strings.Replace(text, "id: name", "id: n", 1):             "Line 3, column 5 the form has no field `name`, to which 2 of 2 submissions have an answer (if this is `name`, write `was: name`)",
+		strings.Replace(text, "fields", "keep: 1 day\nfields", 1): "Line 2, column 7 2 of 2 submissions are older than 1 day, and would be deleted",
+		strings.Replace(text, "feedback", "survey", 1):            "Line 1, column 7 2 submissions are stored under `feedback`, which the page no longer has (keep `form: feedback`, and change `title`)",
 	} {
 		shown := carol.send(path, with(p.values(), "text", typed))
 		shown.want(200, "1 problem", want)
