@@ -38,7 +38,11 @@ type Archive interface {
 	// Errors: ErrFull, ErrUnavailable.
 	LoadEvents(ctx context.Context, events []Event) error
 
-	// Clear removes all submissions, their definitions, history, files and events. It is for a copy that begins
+	// LoadKeeps replaces all keeps by those of another store: all of them, or none.
+	// Errors: ErrFull, ErrUnavailable.
+	LoadKeeps(ctx context.Context, keeps []Keep) error
+
+	// Clear removes all submissions, their definitions, history, files and events, and keeps. It is for a copy that begins
 	// again, while nothing else uses the store. Ids that were assigned are not
 	// assigned again. Errors: ErrFull, ErrUnavailable.
 	Clear(ctx context.Context) error

@@ -54,6 +54,8 @@ var (
 // forms.MaxSubmissionID, ascending. An id is never given twice, not even after a
 // delete or a restart. forms.NumberEntries makes the ids of entries.
 type Store interface {
+	Keeps
+
 	// Create stores a new submission and returns it with all ids assigned.
 	// The files that it names must be staged, and belong to it from then on.
 	// Errors: ErrKeyUsed, ErrAlreadySubmitted, ErrLimit, ErrNoFile, ErrFull, ErrUnavailable;

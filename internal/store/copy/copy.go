@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"slices"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -39,7 +40,7 @@ var (
 )
 
 // Copy copies everything from one store to another: submissions with their
-// ids, files and history, the events, the ids that must not be given again, and the settings. It
+// ids, files and history, the events, the keeps, the ids that must not be given again, and the settings. It
 // returns the number of submissions. What is copied is one snapshot; in the end
 // the target is read and compared with it.
 //
@@ -144,6 +145,11 @@ func (c *copier) run(ctx context.Context, from store.Engine) error {
 	if err == nil {
 		err = c.loadEvents(ctx)
 	}
+	keeps, keepsErr := from.Keeps(ctx)
+	if err = cmp.Or(err, keepsErr); err == nil {
+		c.source.addKeeps(keeps)
+		err = c.to.LoadKeeps(ctx, keeps)
+	}
 	return err
 }
 
@@ -222,9 +228,11 @@ func compare(ctx context.Context, to store.Engine, want *checksum, progress Prog
 		found.addEvent(e)
 		return nil
 	})
-	if err != nil {
+	keeps, keepsErr := to.Keeps(ctx)
+	if err = cmp.Or(err, keepsErr); err != nil {
 		return err
 	}
+	found.addKeeps(keeps)
 	progress("comparing", unit, found.count, want.count)
 	if found.count != want.count || !bytes.Equal(found.hash.Sum(nil), want.hash.Sum(nil)) {
 		return fmt.Errorf("%w: %d submissions were copied, and %d are there. "+
@@ -260,4 +268,11 @@ func (c *checksum) add(r store.Record) {
 func (c *checksum) addEvent(e store.Event) {
 	e.ID = 0
 	_, _ = fmt.Fprintf(c.hash, "%#v\n", e) // a hash takes everything
+}
+
+func (c *checksum) addKeeps(keeps []store.Keep) {
+	for _, k := range keeps {
+		k.Now = time.Time{}
+		_, _ = fmt.Fprintf(c.hash, "%#v\n", k) // a hash takes everything
+	}
 }

@@ -77,6 +77,9 @@ func fill(t *testing.T, s store.Engine) {
 		last := create(t, s, store.New{})
 		must(t, s.Delete(t.Context(), store.Key{PageID: 9, FormID: "form", ID: last.ID}, nil))
 	}
+	for formID, keep := range map[string]forms.Period{"form": {N: 90, Unit: "day"}, "gone": {N: 1, Unit: "year"}} {
+		must(t, s.SetKeep(t.Context(), 9, formID, keep))
+	}
 	if _, err := s.Claim(t.Context(), store.SettingAnonymousKey, "fingerprint"); err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +124,17 @@ func dump(t *testing.T, s store.Engine) (all []store.Record, events []store.Even
 	return all, events
 }
 
+// keeps returns all keeps, without the time at which they are read.
+func keeps(t *testing.T, s store.Engine) []store.Keep {
+	t.Helper()
+	all, err := s.Keeps(t.Context())
+	must(t, err)
+	for i := range all {
+		all[i].Now = time.Time{}
+	}
+	return all
+}
+
 func setting(t *testing.T, s store.Engine, name string) string {
 	t.Helper()
 	value, err := s.Setting(t.Context(), name)
@@ -140,6 +154,9 @@ func checkCopy(t *testing.T, from, to store.Engine) {
 	}
 	if diff := cmp.Diff(sent, told); diff != "" {
 		t.Errorf("the events are different (-source +copy):\n%s", diff)
+	}
+	if diff := cmp.Diff(keeps(t, from), keeps(t, to)); diff != "" {
+		t.Errorf("the keeps are different (-source +copy):\n%s", diff)
 	}
 	if mark, key := setting(t, to, store.SettingUnfinishedCopy), setting(t, to, store.SettingAnonymousKey); mark != "" || key != "fingerprint" {
 		t.Errorf("the mark is %q, the fingerprint of the key %q", mark, key)
@@ -162,12 +179,13 @@ func checkCopy(t *testing.T, from, to store.Engine) {
 }
 
 // TestCopy: all is copied but sessions. A server that ran on the empty target may
-// have claimed a key and opened a session.
+// have claimed a key, stored a keep and opened a session.
 func TestCopy(t *testing.T) {
 	pairs(t, func(t *testing.T, from, to store.Engine) {
 		theirs := store.Session{Hash: [32]byte{1}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("x")}
 		ours := store.Session{Hash: [32]byte{2}, Expires: time.UnixMilli(1).UTC(), Sealed: []byte("y")}
 		_, err := to.Claim(t.Context(), store.SettingAnonymousKey, "another")
+		must(t, to.SetKeep(t.Context(), 1, "another", forms.Period{N: 1, Unit: "day"}))
 		must(t, errors.Join(err, from.CreateSession(t.Context(), theirs), to.CreateSession(t.Context(), ours)))
 		last := map[string][2]int64{}
 		count, err := copystore.Copy(t.Context(), from, to, func(stage, _ string, done, total int64) {

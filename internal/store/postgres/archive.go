@@ -136,7 +136,8 @@ func duplicateError(err error) error {
 // Clear implements store.Archive.
 func (s *Store) Clear(ctx context.Context) error {
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `TRUNCATE submissions, definitions, history, file_chunks, staged_files, events, event_queues`)
+		_, err := tx.Exec(ctx, `TRUNCATE submissions, definitions, history, keeps, file_chunks, staged_files,
+			events, event_queues`)
 		return err
 	})
 	return engine.Wrap(err, "remove all submissions")

@@ -70,6 +70,7 @@ func testPlans(t *testing.T, form string) {
 	exec(t, url, `INSERT INTO history (submission, at, username, previous) SELECT i % 5000, i, 'amy', repeat('x', 300)
 		FROM generate_series(1, 20000) AS i`)
 	exec(t, url, `INSERT INTO definitions SELECT i, 'form', i, repeat('x', 300) FROM generate_series(1, 5000) AS i`)
+	exec(t, url, `INSERT INTO keeps SELECT i, 'form', '1 day', i, '' FROM generate_series(1, 5000) AS i`)
 	exec(t, url, `ANALYZE`)
 	const byID = "Index Cond: ((page_id = $1) AND (form_id = $2) AND (id = wanted.wanted_id))"
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
@@ -81,6 +82,7 @@ func testPlans(t *testing.T, form string) {
 		engine.SQLWaiting: "events_waiting", engine.SQLLease: "event_queues_pkey", engine.SQLDelayQueue: "event_queues_pkey",
 		engine.SQLEndLease: "event_queues_pkey", engine.SQLRemoveQueue: "event_queues_pkey", engine.SQLRestoreQueue: "events_waiting",
 		engine.SQLReserve: "event_queues_pkey",
+		engine.SQLKeep:    "keeps_pkey", engine.SQLRemoveKeep: "keeps_pkey", engine.SQLSetKeep: "Conflict Arbiter Indexes: keeps_pkey",
 		engine.SQLSession: "sessions_pkey", engine.SQLRenewSession: "sessions_pkey", engine.SQLDeleteSession: "sessions_pkey",
 		listSQL(store.Query{}):                                 byKey,
 		listSQL(store.Query{Descending: true}):                 "Index Scan Backward using submissions_pkey",

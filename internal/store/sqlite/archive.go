@@ -123,7 +123,7 @@ func (s *Store) Clear(ctx context.Context) error {
 		clear(tx.definitions)
 		return tx.atomically(func() error {
 			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM definitions; DELETE FROM history; DELETE FROM file_chunks; DELETE FROM staged_files;
-				DELETE FROM events; DELETE FROM event_queues`)
+				DELETE FROM events; DELETE FROM event_queues; DELETE FROM keeps`)
 		})
 	})
 }

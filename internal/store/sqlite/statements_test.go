@@ -20,10 +20,11 @@ func TestPlans(t *testing.T) {
 	const byHash = "PRIMARY KEY (hash=?)"
 	want := map[string]string{
 		sqlGet: byRowID + " (rowid=?)", sqlUpdate: byRowID + " (rowid=?)", sqlDelete: byRowID + " (rowid=?)",
-		sqlSubmitted:      "submissions_by_submitter (form=? AND submitter_key=?)",
-		sqlByKey:          "submissions_key (form=? AND key=?)",
-		sqlCount:          byRowID + " (rowid>? AND rowid<?)",
-		sqlCountForm:      "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
+		sqlSubmitted:   "submissions_by_submitter (form=? AND submitter_key=?)",
+		sqlByKey:       "submissions_key (form=? AND key=?)",
+		sqlCount:       byRowID + " (rowid>? AND rowid<?)",
+		sqlCountForm:   "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
+		engine.SQLKeep: "(page_id=? AND form_id=?)", engine.SQLRemoveKeep: "(page_id=? AND form_id=?)", engine.SQLAllKeeps: "SCAN keeps",
 		engine.SQLSession: byHash, engine.SQLRenewSession: byHash, engine.SQLDeleteSession: byHash,
 		engine.SQLTrimSessions: "sessions_by_owner (owner=?)", engine.SQLDeleteExpired: "sessions_by_expiry (expires<?)",
 	}

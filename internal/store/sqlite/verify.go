@@ -197,6 +197,8 @@ func checkContent(ctx context.Context, conn *connection, progress Progress) (rep
 		return Report{}, err
 	}
 	checkRules(conn, &found)
+	_, err = engine.ReadKeeps(ctx, conn, engine.SQLAllKeeps)
+	found.add(err)
 	total, err := conn.queryInt(`SELECT count(*) FROM submissions`)
 	if err != nil {
 		return Report{}, err

@@ -38,6 +38,9 @@ func TestVerify(t *testing.T) {
 	for _, because := range []string{filepath.Join(dir, FileName), "it is damaged", "an id that was not given yet", "submission 1: ", "submission 17: "} {
 		wantError(t, err, because)
 	}
+	editFile(t, dir, `INSERT INTO keeps VALUES (1, 'form', 'soon', 0, '')`)
+	_, err = Verify(ctx, dir, noProgress)
+	wantError(t, err, `read keeps: must be from 1 day to 50 years, not "soon"`)
 	editFile(t, dir, `UPDATE submissions SET fields = 'x'`)
 	_, err = Verify(ctx, dir, noProgress)
 	if lines := strings.Count(fmt.Sprint(err), "\n") + 1; lines != maxFaults {

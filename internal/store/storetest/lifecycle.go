@@ -40,6 +40,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 		"stage": stage, "open": open, "drop": b.DropFile(ctx, 1),
 	}
 	maps.Copy(calls, b.archiveCalls(ctx))
+	maps.Copy(calls, b.keepCalls(ctx))
 	maps.Copy(calls, b.sessionCalls(ctx, s))
 	maps.Copy(calls, b.eventCalls(ctx))
 	return calls

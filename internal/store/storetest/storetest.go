@@ -40,6 +40,7 @@ func Run(t *testing.T, open Opener, sql SQL) {
 		{"changes", changeTests},
 		{"history", historyTests},
 		{"definitions", definitionTests},
+		{"keeps", keepTests},
 		{"keys", keyTests},
 		{"files", fileTests},
 		{"files that are removed", sweepTests},

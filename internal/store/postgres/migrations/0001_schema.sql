@@ -85,6 +85,16 @@ CREATE TABLE definitions (
 	PRIMARY KEY (page_id, form_id, hash)
 );
 
+-- How long forms keep their submissions, see store.Keep. A form without a row keeps them for ever.
+CREATE TABLE keeps (
+	page_id bigint           NOT NULL,
+	form_id text COLLATE "C" NOT NULL,
+	keep    text             NOT NULL, -- such as 90 days
+	since   bigint           NOT NULL, -- when it was set, in milliseconds since 1970
+	before  text             NOT NULL, -- what was in force then; "" for ever
+	PRIMARY KEY (page_id, form_id)
+);
+
 -- What listeners are to be told of, see store.Events. A row is deleted when it was
 -- delivered. There is no primary key: each index costs time at every change.
 CREATE TABLE events (

@@ -102,6 +102,16 @@ CREATE TABLE definitions (
 	PRIMARY KEY (page_id, form_id, hash)
 ) STRICT;
 
+-- How long forms keep their submissions, see store.Keep. A form without a row keeps them for ever.
+CREATE TABLE keeps (
+	page_id INTEGER NOT NULL,
+	form_id TEXT    NOT NULL,
+	keep    TEXT    NOT NULL, -- such as 90 days
+	since   INTEGER NOT NULL, -- when it was set, in milliseconds since 1970
+	before  TEXT    NOT NULL, -- what was in force then; "" for ever
+	PRIMARY KEY (page_id, form_id)
+) STRICT, WITHOUT ROWID;
+
 -- What listeners are to be told of, see store.Events. A row is deleted when it was
 -- delivered. AUTOINCREMENT: the id of a deleted row is never given again.
 CREATE TABLE events (

@@ -1,0 +1,40 @@
+package postgres
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestAlone: of two servers one is within the call. Its lock is gone with it, also after a panic, and it holds up
+// neither the store nor VACUUM.
+func TestAlone(t *testing.T) {
+	url := newDatabase(t)
+	other := openStore(t, url)
+	s, err := Open(ctx, Options{URL: url, MaxConns: 2})
+	must(t, err)
+	defer func() { must(t, s.Close()) }()
+	calls := 0
+	call := func(store *Store) func() error {
+		return func() error { return store.Alone(ctx, func() error { calls++; return nil }) }
+	}
+	err = s.Alone(ctx, func() error {
+		sub := mustCreate(t, s, sample("x"))
+		const held = `SELECT count(*)::text || ' ' || count(backend_xmin)::text FROM pg_stat_activity
+			WHERE state = 'idle in transaction' AND datname = current_database()`
+		if got := queryText(t, url, held); got != "1 0" {
+			t.Errorf("idle transactions, and how many have a snapshot: %s", got)
+		}
+		return errors.Join(call(other)(), s.Delete(ctx, keyOf(sub), nil))
+	})
+	if err != nil || calls != 0 {
+		t.Errorf("%d others at the same time, %v", calls, err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.Alone(ctx, func() error { panic("within the call") })
+	}()
+	must(t, errors.Join(call(other)(), call(s)()))
+	if calls != 2 {
+		t.Errorf("%d calls afterwards, want 2", calls)
+	}
+}
