@@ -8,6 +8,7 @@ import (
 
 // TestLanguages looks at each page in languages with long words, with other characters, and from right to left.
 func TestLanguages(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, browsertest.Options{})
 	const expense = "/page/12/form/expense"
 	for _, amount := range []string{"12", "1234.5", "7"} {

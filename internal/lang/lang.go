@@ -4,6 +4,7 @@
 package lang
 
 import (
+	"cmp"
 	"embed"
 	"io"
 	"path"
@@ -12,7 +13,6 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v4"
-	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -47,24 +47,21 @@ type format struct {
 	Months      [12]string // in place of Jan to Dec; "" if layouts have none
 }
 
-// translation is the text of a message by plural form. All but plural.Other may be "".
-type translation [plural.Many + 1]string
+// translation is the text of a message by plural form, see categories. All but other may be missing.
+type translation map[string]string
 
-// categories are the plural forms as files call them, by plural.Form.
-var categories = []string{"other", "zero", "one", "two", "few", "many"}
+const other = "other"
+
+// categories are the plural forms as files and scripts call them, by plural.Form.
+var categories = []string{other, "zero", "one", "two", "few", "many"}
 
 // UnmarshalYAML reads a text, or a mapping of plural forms to texts.
 func (t *translation) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
-		t[plural.Other] = node.Value
+		*t = translation{other: node.Value}
 		return nil
 	}
-	var texts map[string]string
-	err := node.Decode(&texts)
-	for form, category := range categories {
-		t[form] = texts[category]
-	}
-	return err
+	return node.Decode((*map[string]string)(t))
 }
 
 // All returns the languages, English first and then by their tags.
@@ -199,24 +196,23 @@ func (l *Language) Say(m *forms.Message) string {
 	if m == nil {
 		return ""
 	}
-	found, form := l.find(m.One, m.Text), plural.Other
+	form := other
 	if m.One != "" {
 		form = l.plural(m.Args[0])
 	}
-	text := found[form]
-	if text == "" {
-		text = found[plural.Other]
-	}
-	return forms.Fill(text, m.Args, l.write)
+	return forms.Fill(l.find(m.One, m.Text, form), m.Args, l.write)
 }
 
-// find returns the translation of a message. English texts are those of the message. one is "" if it has no
+// find returns the text of a message in a plural form. English texts are those of the message. one is "" if it has no
 // plural.
-func (l *Language) find(one, text string) translation {
+func (l *Language) find(one, text, form string) string {
 	if found, ok := l.messages()[text]; ok {
-		return found
+		return cmp.Or(found[form], found[other])
 	}
-	return translation{plural.One: withoutContext(one), plural.Other: withoutContext(text)}
+	if form == "one" {
+		return one
+	}
+	return withoutContext(text)
 }
 
 // withoutContext removes what tells two messages apart that are the same in English: "filter|is".

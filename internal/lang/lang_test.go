@@ -62,18 +62,17 @@ func TestNumbers(t *testing.T) {
 func TestTranslate(t *testing.T) {
 	const text = `{{define "b"}}<b>{{.}}</b>{{end -}}
 {{range .List}}<a title="{{t "Send"}}" href="{{.}}">{{t "{0}: {1}" . (include "b" .)}}</a>{{end}}` +
-		"{{t `No form has\n“{0}” in its name, or in that of its page.` \"<x>\"}} {{tn `{0} problem` `{0} problems` .Count}}"
+		"{{t `No form has\n“{0}” in its name, or in that of its page.` .Query}} {{tn `{0} problem` `{0} problems` .Count}}" +
+		` {{- tn "{0} problem"
+"{0} problems" (len .List)}}`
 	for tag, want := range map[string]string{
-		"en": `<a title="Send" href="?a=%3c">?a=&lt;: <b>?a=&lt;</b></a>No form has “&lt;x&gt;” in its name, or in that of its page. 1,000 problems`,
-		"de": `<a title="Senden" href="?a=%3c">?a=&lt;: <b>?a=&lt;</b></a>` + Find("de").Text("No form has “{0}” in its name, or in that of its page.", "&lt;x&gt;") + ` 1.000 Probleme`,
+		"en": `<a title="Send" href="?a=%3c">?a=&lt;: <b>?a=&lt;</b></a>No form has “&lt;x&gt;” in its name, or in that of its page. 1,000 problems1 problem`,
+		"de": `<a title="Senden" href="?a=%3c">?a=&lt;: <b>?a=&lt;</b></a>` + Find("de").Text("No form has “{0}” in its name, or in that of its page.", "&lt;x&gt;") + ` 1.000 Probleme1 Problem`,
 	} {
 		l := Find(tag)
-		set := template.Must(template.New("a").Funcs(l.Funcs()).Parse(text))
-		for _, tmpl := range set.Templates() {
-			l.Translate(tmpl.Tree)
-		}
+		set := template.Must(template.New("a").Funcs(l.Funcs()).Parse(l.Translate(text)))
 		var b bytes.Buffer
-		err := set.Execute(&b, map[string]any{"List": []string{"?a=<"}, "Count": 1000})
+		err := set.Execute(&b, map[string]any{"List": []string{"?a=<"}, "Count": 1000, "Query": "<x>"})
 		if err != nil || b.String() != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", tag, err, &b, want)
 		}
@@ -82,10 +81,10 @@ func TestTranslate(t *testing.T) {
 
 // TestMisplaced: a message is no argument of something else.
 func TestMisplaced(t *testing.T) {
-	set := template.Must(template.New("a").Funcs(Find(English).Funcs()).Parse(`{{len (t "Send")}}`))
-	Find(English).Translate(set.Tree)
-	if err := set.Execute(&bytes.Buffer{}, nil); err == nil {
-		t.Error("it is taken")
+	for _, text := range []string{`{{len (t "Send")}}`, `{{if tn "{0} problem" "{0} problems" .}}{{end}}`, `{{t "{0}" (len (len .))}}`, `{{t .}}`} {
+		if _, err := template.New("a").Funcs(Find(English).Funcs()).Parse(Find(English).Translate(text)); err == nil {
+			t.Errorf("%s is taken", text)
+		}
 	}
 }
 

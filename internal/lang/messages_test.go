@@ -2,12 +2,14 @@ package lang
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,10 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"text/template/parse"
 
 	"go.yaml.in/yaml/v4"
-	"golang.org/x/text/feature/plural"
 )
 
 var update = flag.Bool("update", false, "write messages/en.yaml")
@@ -105,18 +105,11 @@ func allMessages(t *testing.T) (all []used) {
 		"web/templates/partials/*.html", "web/templates/*.html", "web/*.go", "web/static/*.js", "events/*.go",
 		"forms/*.go", "service/*.go", "request/*.go", "encode/*.go", "wiki/*.go", "lang/*.go",
 	} {
-		names, err := filepath.Glob("../" + pattern)
-		if err != nil || len(names) == 0 {
-			t.Fatal(pattern, err)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := map[string]func(*testing.T, string, []byte) []used{
+		files := glob(t, pattern)
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			found := map[string]func(t *testing.T, name, text string) []used{
 				".html": inTemplate, ".go": inCode, ".js": inScript,
-			}[filepath.Ext(name)](t, name, text)
+			}[filepath.Ext(name)](t, name, files[name])
 			for _, m := range found {
 				m.where = strings.TrimPrefix(name, "../")
 				add(m)
@@ -126,70 +119,36 @@ func allMessages(t *testing.T) (all []used) {
 	return all
 }
 
-func inTemplate(t *testing.T, name string, text []byte) (all []used) {
-	for _, action := range actionsOf(t, name, text) {
-		args := action.Pipe.Cmds[0].Args
-		switch args[0].String() {
-		case "t":
-			all = append(all, used{text: message(args[1])})
-		case "tn":
-			all = append(all, used{one: message(args[1]), text: message(args[2])})
+// glob are the files of patterns below internal, with their texts.
+func glob(t *testing.T, patterns ...string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, pattern := range patterns {
+		names, err := filepath.Glob("../" + pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(pattern, err)
 		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = string(text)
+		}
+	}
+	return files
+}
+
+// inTemplate finds calls of t and tn.
+func inTemplate(_ *testing.T, _, text string) (all []used) {
+	for _, call := range templateCalls.FindAllStringSubmatch(text, -1) {
+		all = append(all, used{one: unquote(call[1]), text: unquote(call[2])})
 	}
 	return all
 }
 
-// treesOf parses a template, in the order of the file.
-func treesOf(t *testing.T, name string, text []byte) (trees []*parse.Tree) {
-	set := map[string]*parse.Tree{}
-	tree := parse.New(name)
-	tree.Mode = parse.SkipFuncCheck
-	if _, err := tree.Parse(string(text), "", "", set); err != nil {
-		t.Fatal(err)
-	}
-	for _, tree := range set {
-		trees = append(trees, tree)
-	}
-	slices.SortFunc(trees, func(a, b *parse.Tree) int { return int(a.Root.Pos - b.Root.Pos) })
-	return trees
-}
-
-func actionsOf(t *testing.T, name string, text []byte) (actions []*parse.ActionNode) {
-	for _, tree := range treesOf(t, name, text) {
-		walk(tree.Root, func(node parse.Node) {
-			if action, ok := node.(*parse.ActionNode); ok {
-				actions = append(actions, action)
-			}
-		})
-	}
-	return actions
-}
-
-// walk visits the nodes of a template.
-func walk(list *parse.ListNode, visit func(parse.Node)) {
-	if list == nil {
-		return
-	}
-	for _, node := range list.Nodes {
-		visit(node)
-		var b *parse.BranchNode
-		switch node := node.(type) {
-		case *parse.IfNode:
-			b = &node.BranchNode
-		case *parse.RangeNode:
-			b = &node.BranchNode
-		case *parse.WithNode:
-			b = &node.BranchNode
-		default:
-			continue
-		}
-		walk(b.List, visit)
-		walk(b.ElseList, visit)
-	}
-}
-
 // inCode finds calls of Say, SayN and Text with literals.
-func inCode(t *testing.T, name string, text []byte) (all []used) {
+func inCode(t *testing.T, name, text string) (all []used) {
 	if strings.HasSuffix(name, "_test.go") {
 		return nil
 	}
@@ -238,15 +197,11 @@ func literal(e ast.Expr) (string, bool) {
 }
 
 // inScript finds calls of t and tn.
-func inScript(t *testing.T, _ string, text []byte) (all []used) {
-	for _, call := range scriptCalls.FindAllSubmatch(text, -1) {
+func inScript(t *testing.T, _, text string) (all []used) {
+	for _, call := range scriptCalls.FindAllStringSubmatch(text, -1) {
 		var m used
-		texts := []*string{&m.text}
-		if string(call[1]) == "tn" {
-			texts = []*string{&m.one, &m.text}
-		}
-		for i, to := range texts {
-			if err := json.Unmarshal(call[2+i], to); err != nil {
+		for i, to := range []*string{&m.one, &m.text} {
+			if err := json.Unmarshal([]byte(cmp.Or(call[1+i], `""`)), to); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -270,16 +225,15 @@ func TestTranslations(t *testing.T) {
 					t.Errorf("%q is missing", m.text)
 					continue
 				}
-				want := []plural.Form{plural.Other}
+				want := []string{other}
 				if m.one != "" {
 					want = l.pluralForms()
 				}
+				if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
+					t.Errorf("%q has the plural forms %q, want %q", m.text, got, want)
+				}
 				for form, text := range found {
-					if needed := slices.Contains(want, plural.Form(form)); needed != (text != "") {
-						t.Errorf("%q: is there a text for the plural form %d? %t, and there should be: %t", m.text, form, text != "", needed)
-					} else if needed {
-						checkTranslation(t, m, plural.Form(form), text)
-					}
+					checkTranslation(t, m, form, text)
 				}
 			}
 			if len(translated) > len(messages) {
@@ -289,18 +243,20 @@ func TestTranslations(t *testing.T) {
 	}
 }
 
-// pluralForms are those that whole numbers take.
-func (l *Language) pluralForms() (all []plural.Form) {
+// pluralForms are those that whole numbers take, in alphabetical order.
+func (l *Language) pluralForms() (all []string) {
 	for n := range 1000 {
-		if form := l.plural(n); !slices.Contains(all, form) {
-			all = append(all, form)
-		}
+		all = append(all, l.plural(n))
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
-func checkTranslation(t *testing.T, m used, form plural.Form, text string) {
+func checkTranslation(t *testing.T, m used, form, text string) {
 	t.Helper()
+	if text == "" {
+		t.Errorf("%q has no text", m.text)
+	}
 	has := func(pattern *regexp.Regexp, text string) string {
 		found := pattern.FindAllString(text, -1)
 		slices.Sort(found)
@@ -313,7 +269,7 @@ func checkTranslation(t *testing.T, m used, form plural.Form, text string) {
 	same := func(pattern *regexp.Regexp) bool {
 		return slices.ContainsFunc(english, func(e string) bool { return has(pattern, e) == has(pattern, text) })
 	}
-	few := form == plural.One || form == plural.Two || form == plural.Zero // which may say the number in words
+	few := form == "one" || form == "two" || form == "zero" // which may say the number in words
 	inWords := few && has(placeholder, "{0} "+text) == has(placeholder, m.text)
 	if !same(placeholder) && !inWords {
 		t.Errorf("%q has other placeholders: %q", m.text, text)

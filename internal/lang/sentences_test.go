@@ -4,33 +4,11 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// glob are the files of a pattern below internal/web, with their texts.
-func glob(t *testing.T, patterns ...string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	for _, pattern := range patterns {
-		names, err := filepath.Glob("../web/" + pattern)
-		if err != nil || len(names) == 0 {
-			t.Fatal(pattern, err)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[name] = string(text)
-		}
-	}
-	return files
-}
 
 var (
 	// What stays English, and templates that are attributes.
@@ -43,7 +21,7 @@ var (
 
 // TestTemplatesSayMessages: a template has no words but those of messages.
 func TestTemplatesSayMessages(t *testing.T) {
-	for name, text := range glob(t, "templates/*.html", "templates/partials/*.html") {
+	for name, text := range glob(t, "web/templates/*.html", "web/templates/partials/*.html") {
 		checkTemplateText(t, name, text)
 	}
 }
@@ -66,16 +44,16 @@ func checkTemplateText(t *testing.T, name, text string) {
 var (
 	scriptComment = regexp.MustCompile(`(?m)(?s:/\*.*?\*/)|^\s*//.*$|\s// .*$`)
 	warning       = regexp.MustCompile(`(?m)console\.warn\(.*$`) // for whoever maintains a wiki
-	scriptText    = regexp.MustCompile("\"[^\"\n]*\"|`[^`]*`")
+	quoted        = regexp.MustCompile("\"[^\"\n]*\"|`[^`]*`")
 	sentence      = regexp.MustCompile("^[\"`]\\s*(?:“|[A-Z][a-z]+(?:[ .:…!?]|[\"`]$))|[a-z][.…!?][\"`]$")
 )
 
 // TestScriptsSayMessages: what looks like a sentence is an argument of t or tn.
 func TestScriptsSayMessages(t *testing.T) {
 	allowed := []string{`"Enter"`, `"Form “{0}”"`} // a key, and what the server replaces
-	for name, text := range glob(t, "static/*.js") {
+	for name, text := range glob(t, "web/static/*.js") {
 		text = scriptCalls.ReplaceAllString(warning.ReplaceAllString(scriptComment.ReplaceAllString(text, ""), ""), "")
-		for _, found := range scriptText.FindAllString(text, -1) {
+		for _, found := range quoted.FindAllString(text, -1) {
 			if sentence.MatchString(found) && !slices.Contains(allowed, found) {
 				t.Errorf("%s: %s is no message", name, found)
 			}
@@ -94,7 +72,7 @@ func TestCodeSaysMessages(t *testing.T) {
 		"Formulary", "Markdown", "Confluence", "Wikitext", // names
 		"Choose what to filter by", "The value to filter by ", // by which messages are recognized
 	}
-	for name, text := range glob(t, "*.go") {
+	for name, text := range glob(t, "web/*.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}

@@ -62,8 +62,8 @@ func integer(n any) int64 {
 }
 
 // plural is the plural form that a number takes.
-func (l *Language) plural(n any) plural.Form {
-	return plural.Cardinal.MatchPlural(l.tag, int(integer(n)%1e6), 0, 0, 0, 0)
+func (l *Language) plural(n any) string {
+	return categories[plural.Cardinal.MatchPlural(l.tag, int(integer(n)%1e6), 0, 0, 0, 0)]
 }
 
 // Number writes a decimal number, such as -1234.5, with marks between its digits.

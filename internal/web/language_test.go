@@ -64,8 +64,8 @@ func TestScriptsInTheReadersLanguage(t *testing.T) {
 	_, b := newAlice(t, wiki)
 	for _, tt := range []struct{ tag, want string }{
 		{"en", "export const messages = {};"},
-		{"de", `"It was not sent yet.":"` + lang.Find("de").Text("It was not sent yet.") + `"`},
-		{"ja", `"{0} questions added: {1}.":"`}, // a language without plural forms
+		{"de", `"It was not sent yet.":{"other":"` + lang.Find("de").Text("It was not sent yet.") + `"}`},
+		{"ja", `"{0} questions added: {1}.":{"other":"`}, // a language without plural forms
 		{"ar", `"{0} questions added: {1}.":{"few":"`},
 	} {
 		script := regexp.MustCompile(`src="([^"]*)/form\.js"`).FindStringSubmatch(b.get(survey + "?lang=" + tt.tag).body)[1]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,13 +41,13 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())
-	set = template.Must(set.ParseFS(templateFiles, "templates/*.html", "templates/partials/*.html"))
-	for _, t := range set.Templates() {
-		if t.Tree != nil {
-			l.Translate(t.Tree)
+	err := fs.WalkDir(templateFiles, ".", func(name string, file fs.DirEntry, err error) error {
+		if err == nil && !file.IsDir() {
+			_, err = set.New(file.Name()).Parse(l.Translate(string(readEmbedded(templateFiles, name))))
 		}
-	}
-	return set
+		return err
+	})
+	return template.Must(set, err)
 }
 
 // Layout is what every page has. It is exported, as are other structs that

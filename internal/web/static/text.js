@@ -4,14 +4,14 @@ import { lang, messages } from "./messages.js";
 
 /** A text with arguments in place of {0}, {1}. The text is a literal: tests find it. */
 export function t(text, ...args) {
-  return fill(messages[text] ?? text, args);
+  return fill(messages[text]?.other ?? text, args);
 }
 
 /** A text that counts something: {0} is the number. */
 export function tn(one, many, number, ...args) {
   const texts = messages[many] ?? { one, other: many };
   const form = lang === "en" ? { 1: "one" }[number] : new Intl.PluralRules(lang).select(number);
-  return fill(texts[form] ?? texts.other ?? texts, [number, ...args]);
+  return fill(texts[form] ?? texts.other, [number, ...args]);
 }
 
 const fill = (text, args) => text.replace(/\{(\d)\}/g, (_, i) => args[i]);

@@ -1,12 +1,12 @@
 // Times are shown in the reader's zone. Without this script they are in UTC.
 
 const { lang } = document.documentElement;
-const format = new Intl.DateTimeFormat(`${lang}-u-ca-gregory-nu-latn`, {
+const format = lang !== "en" && new Intl.DateTimeFormat(`${lang}-u-ca-gregory-nu-latn`, {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", // as the server writes it
 });
 
 function digits(at) {
-  if (lang !== "en") {
+  if (format) {
     return format.format(at);
   }
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
