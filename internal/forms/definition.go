@@ -64,10 +64,8 @@ func (f *Form) Definition() Definition {
 		return *made
 	}
 	form := f.encode()
-	for i, translated := range f.languages {
-		if i > 0 {
-			form.Languages = append(form.Languages, translated.encode())
-		}
+	for _, translated := range f.Languages()[1:] {
+		form.Languages = append(form.Languages, translated.encode())
 	}
 	text, _ := json.Marshal(form) // texts and numbers are always encoded
 	d := NewDefinition(string(text))
@@ -98,9 +96,6 @@ func (d Definition) Form() (*Form, error) {
 	var form definitionJSON
 	if err := json.Unmarshal([]byte(d.Text), &form); err != nil {
 		return nil, fmt.Errorf("read a stored definition: %w", err)
-	}
-	if form.Languages == nil {
-		return form.decode(), nil
 	}
 	languages := []*Form{form.decode()}
 	for i := range form.Languages {

@@ -14,9 +14,13 @@ func JoinLanguages(list []*Form) *Form {
 	return list[0]
 }
 
-// Languages returns the form in each of its languages, the default one first. They are nil unless it
-// has several.
-func (f *Form) Languages() []*Form { return f.languages }
+// Languages returns the form in each of its languages, the default one first.
+func (f *Form) Languages() []*Form {
+	if f.languages == nil {
+		return []*Form{f}
+	}
+	return f.languages
+}
 
 // In returns the form with the texts of a language. It is the default one if there are none, as in "".
 func (f *Form) In(tag string) *Form {
@@ -33,8 +37,7 @@ func (f *Form) In(tag string) *Form {
 
 // SetTitle sets the title in all languages.
 func (f *Form) SetTitle(title string) {
-	f.Title = title
-	for _, translated := range f.languages {
+	for _, translated := range f.Languages() {
 		translated.Title = title
 	}
 }

@@ -54,7 +54,7 @@ func (d *dumper) principals(key string, p *Principals) {
 // form writes a form, and what is other in its other languages.
 func (d *dumper) form(f *forms.Form) {
 	d.language(f)
-	if f.Languages() == nil {
+	if len(f.Languages()) == 1 {
 		return
 	}
 	whole := &dumper{}

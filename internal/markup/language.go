@@ -38,9 +38,6 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 		form.Lang = lang
 		list = append(list, form)
 	}
-	if len(list) == 1 {
-		return form
-	}
 	return forms.JoinLanguages(list)
 }
 

@@ -16,9 +16,6 @@ const (
 // wrote once and referred to with an alias. Texts that only the pages in the
 // browser show count, too.
 func DefinitionSize(f *forms.Form) (size int) {
-	if f.Languages() == nil {
-		return languageSize(f)
-	}
 	for _, translated := range f.Languages() {
 		size += languageSize(translated)
 	}

@@ -11,7 +11,7 @@ import (
 
 // Translated returns a form in the language that the caller prefers, or else in its default one.
 func (c *Call) Translated(f *forms.Form) *forms.Form {
-	if f.Languages() == nil {
+	if len(f.Languages()) == 1 {
 		return f
 	}
 	var tags []string
@@ -31,7 +31,7 @@ func (c *Call) Translated(f *forms.Form) *forms.Form {
 func SetLanguages(h http.Header, list ...*forms.Form) {
 	var tags []string
 	for _, f := range list {
-		if f.Languages() != nil && !slices.Contains(tags, f.Lang) {
+		if len(f.Languages()) > 1 && !slices.Contains(tags, f.Lang) {
 			tags = append(tags, f.Lang)
 		}
 	}

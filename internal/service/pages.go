@@ -44,7 +44,7 @@ func (s *Service) Search(who auth.Identity, list PageList, query string) (found 
 	words := strings.Fields(forms.Fold(query))
 	for _, page := range list {
 		for _, f := range page.Forms {
-			text := page.Title + "\n" + f.ID + "\n" + f.Title // no word has a line end
+			text := page.Title + "\n" + f.ID // no word has a line end
 			for _, translated := range f.Languages() {
 				text += "\n" + translated.Title
 			}

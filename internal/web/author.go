@@ -233,11 +233,8 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge {
 		return nil
 	}
-	languages, used := form.Languages(), 0
-	if languages == nil {
-		languages = []*forms.Form{form}
-	}
-	for _, f := range languages {
+	used := 0
+	for _, f := range form.Languages() {
 		view, err := c.formView("preview"+f.Lang, f, filling{values: f.Defaults(c.Site.Backend.Service.Now())})
 		if err != nil {
 			return err
