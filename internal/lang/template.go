@@ -30,8 +30,8 @@ func (l *Language) Funcs() map[string]any {
 //	{{tn "{0} submission" "{0} submissions" .Count}}
 //
 // becomes Gesendet von {{.Name}} am {{template "time" .At}}, and a branch for each plural form. The first argument of
-// tn is the number that decides. Messages may have tags of HTML. Texts cost nothing when a page is made, and arguments are
-// escaped as they need to be at their place.
+// tn is the number that decides. Messages may have tags of HTML. Texts cost nothing when a page is made, and arguments
+// are escaped as they need to be at their place.
 func (l *Language) Translate(source string) string {
 	return templateCalls.ReplaceAllStringFunc(source, func(call string) string {
 		parts := templateCalls.FindStringSubmatch(call)
