@@ -42,7 +42,7 @@ func InvalidRequest(message *Message) error { return &Invalid{Errors: []*Message
 // A name that is too long for a field id becomes a general error.
 func (e *Invalid) Add(fieldID string, message *Message) {
 	if len(fieldID) > maxNamed {
-		e.AddError(Say("{0} {1}", Clip(fieldID), message))
+		e.AddError(Named(Clip(fieldID), message))
 		return
 	}
 	if _, listed := e.Fields[fieldID]; listed {

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,11 +14,11 @@ import (
 type Message struct {
 	Text string // the key of its translations
 	One  string // the text if the first argument is 1; "" if there is no such form
-	Args []any  // texts, numbers, Day, time.Time, *Message; []string is a list, []*Message are sentences in a row
+	Args []any  // texts, numbers, Plain, time.Time, *Message; []string is a list, []*Message are sentences in a row
 }
 
-// Day is a day as 2006-01-02, as an argument of a message.
-type Day string
+// Plain is a day as 2006-01-02 or a number as 12.5, as an argument of a message: languages write them differently.
+type Plain string
 
 // Say makes a message. The text is a literal: that is how tests find the messages that
 // translations must have.
@@ -33,6 +34,17 @@ func English(text string) *Message { return &Message{Text: text} }
 
 // Join makes one message of several.
 func Join(messages []*Message) *Message { return &Message{Text: "{0}", Args: []any{messages}} }
+
+// Named is a fault, such as "is required", with the name of what has it. It is a message of its own, "{0} is required",
+// because languages have other orders of words. The name is the last argument.
+func Named(name any, fault *Message) *Message {
+	subject := "{" + strconv.Itoa(len(fault.Args)) + "} "
+	named := &Message{Text: subject + fault.Text, Args: append(slices.Clip(fault.Args), name)}
+	if fault.One != "" {
+		named.One = subject + fault.One
+	}
+	return named
+}
 
 // String returns the message in English, and "" for nil.
 func (m *Message) String() string {

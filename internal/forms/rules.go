@@ -93,7 +93,7 @@ type boundValue struct {
 func (b boundValue) tooLow() *Message {
 	switch {
 	case b.today:
-		return Say("must not be before today ({0})", Day(b.text))
+		return Say("must not be before today ({0})", Plain(b.text))
 	case b.isDay():
 		return Say("must not be before {0}", b.name())
 	default:
@@ -104,7 +104,7 @@ func (b boundValue) tooLow() *Message {
 func (b boundValue) tooHigh() *Message {
 	switch {
 	case b.today:
-		return Say("must not be after today ({0})", Day(b.text))
+		return Say("must not be after today ({0})", Plain(b.text))
 	case b.isDay():
 		return Say("must not be after {0}", b.name())
 	default:
@@ -114,16 +114,10 @@ func (b boundValue) tooHigh() *Message {
 
 // name is the bound as an argument of a message.
 func (b boundValue) name() any {
-	switch {
-	case b.field != nil && b.isDay():
-		return Say("{0} ({1})", Clip(b.field.Label), Day(b.text))
-	case b.field != nil:
-		return Say("{0} ({1})", Clip(b.field.Label), Clip(b.text))
-	case b.isDay():
-		return Day(b.text)
-	default:
-		return b.text
+	if b.field == nil {
+		return Plain(b.text)
 	}
+	return Say("{0} ({1})", Clip(b.field.Label), Plain(Clip(b.text)))
 }
 
 // boundValue resolves a bound. One that refers to a field counts only while that field has

@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 var update = flag.Bool("update", false, "write messages/en.yaml")
@@ -111,12 +113,24 @@ func allMessages(t *testing.T) (all []used) {
 				".html": inTemplate, ".go": inCode, ".js": inScript,
 			}[filepath.Ext(name)](t, name, files[name])
 			for _, m := range found {
+				m = named(m)
 				m.where = strings.TrimPrefix(name, "../")
 				add(m)
 			}
 		}
 	}
 	return all
+}
+
+var fault = regexp.MustCompile(`^(?:has|is|may|must|takes) `)
+
+// named is the message that forms.Named makes of a fault. Pages show no others.
+func named(m used) used {
+	if !fault.MatchString(m.text) {
+		return m
+	}
+	made := forms.Named("", &forms.Message{Text: m.text, One: m.one, Args: make([]any, len(placeholder.FindAllString(m.text, -1)))})
+	return used{one: made.One, text: made.Text}
 }
 
 // glob are the files of patterns below internal, with their texts.

@@ -30,8 +30,8 @@ func (l *Language) write(arg any) string {
 			parts[i] = l.Say(m)
 		}
 		return strings.Join(parts, l.Text("; "))
-	case forms.Day:
-		return l.DayText(string(arg))
+	case forms.Plain:
+		return l.Value(string(arg))
 	case time.Time:
 		return l.Time(arg)
 	case int, int64:
@@ -88,6 +88,14 @@ func (l *Language) DayText(text string) string {
 		return text
 	}
 	return l.Day(day)
+}
+
+// Value writes a day such as 2006-01-02, or a number such as 1000.5: without marks between its digits, as people type it.
+func (l *Language) Value(text string) string {
+	if forms.IsDecimal(text) {
+		return strings.Replace(text, ".", l.Decimal, 1)
+	}
+	return l.DayText(text)
 }
 
 // Answer writes an answer as people read it: the labels of options, and days.

@@ -223,7 +223,8 @@ func (m *multipartBody) stage(name string, field *forms.Field, fileName, declare
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		message := invalid.Fields[field.ID]
 		if m.extra != nil {
-			m.faults[name] = nameFile(m.faults[name], message, fileName)
+			named := forms.Named(forms.Say("“{0}”", field.Label), message)
+			m.faults[name] = nameFile(m.faults[name], named, fileName)
 			a.Misfit = forms.Join(m.faults[name])
 		}
 		m.misfit(name, field, message)

@@ -202,19 +202,19 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 		parts []part
 		want  map[string]string
 	}{
-		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": accept + " (a.exe)"}},
-		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": accept + " (a.exe, b.exe)"}},
+		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": "“Picture” " + accept + " (a.exe)"}},
+		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": "“Picture” " + accept + " (a.exe, b.exe)"}},
 		"a good one between": {
 			[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.pdf", "%PDF-1.7"}, {"pic", "c.exe", "MZ"}, {"doc", "d", "x"}},
-			map[string]string{"pic": accept + " (a.exe, c.exe)"},
+			map[string]string{"pic": "“Picture” " + accept + " (a.exe, c.exe)"},
 		},
 		"for other reasons": {
 			[]part{{"pic", "a.pdf", "%PDF-1.7"}, {"pic", "b.pdf", large}, {"pic", "c.pdf", "text"}, {"pic", "d.pdf", large}},
-			map[string]string{"pic": "must be at most 1 kB (b.pdf, d.pdf); " + accept + " (c.pdf)"},
+			map[string]string{"pic": "“Picture” must be at most 1 kB (b.pdf, d.pdf); “Picture” " + accept + " (c.pdf)"},
 		},
 		"of two fields": {
 			[]part{{"pic", "a.exe", "MZ"}, {"proof", "b.exe", "MZ"}},
-			map[string]string{"pic": accept + " (a.exe)", "proof": "takes .pdf: the name, the type and the content of a file must agree with it (b.exe)"},
+			map[string]string{"pic": "“Picture” " + accept + " (a.exe)", "proof": "“Proof” takes .pdf: the name, the type and the content of a file must agree with it (b.exe)"},
 		},
 	} {
 		answers, err := e.decode(t, bodyOf(tt.parts...), url.Values{})

@@ -153,7 +153,7 @@ func (p *Params) filter(opts *service.ListOptions, name string, values []string)
 	for _, v := range values {
 		rule, fault := forms.NewRule(id, operator, v)
 		if fault != nil {
-			p.Invalid.AddError(forms.Say("{0} {1}", printable(name), fault))
+			p.Invalid.AddError(forms.Named(printable(name), fault))
 			return
 		}
 		opts.Filter.Rules = append(opts.Filter.Rules, rule)

@@ -50,13 +50,13 @@ func (a *Access) window(now time.Time) (v Availability) {
 		v.State, v.Early, v.At = forms.Say("Not open yet"), true, f.Opens.Time.In(zone)
 		var opens any = v.At
 		if f.Opens.Day != "" {
-			opens = forms.Day(f.Opens.Day)
+			opens = forms.Plain(f.Opens.Day)
 		}
 		v.Reason = forms.Say("this form is not open yet: it opens on {0} ({1})", opens, zone.String())
 	case f.IsOver(now, zone) && f.Closes.Day != "":
 		v.State = forms.Say("Closed")
 		v.Reason = forms.Say("this form has closed: it took submissions until the end of {0} ({1})",
-			forms.Day(f.Closes.Day), zone.String())
+			forms.Plain(f.Closes.Day), zone.String())
 	case f.IsOver(now, zone):
 		v.State, v.At = forms.Say("Closed"), f.Closes.Time.In(zone)
 		v.Reason = forms.Say("this form has closed: it took submissions until {0} ({1})", v.At, zone.String())

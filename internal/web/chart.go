@@ -221,7 +221,7 @@ func describeNumbers(l *lang.Language, n *forms.Numbers) string {
 func newNumberChart(l *lang.Language, id, label, numberRange string, n *forms.Numbers) *columnChart {
 	c := &columnChart{
 		ID: id, Head: l.Text("Values"), Title: l.Text("How often each value of “{0}” occurs", label),
-		Desc: l.Say(forms.SayN("{0} value {1}.", "{0} values {1}.", int(n.Count), numberRange)),
+		Desc: numberRange,
 	}
 	bins := n.Bins
 	if n.Inner != nil {
@@ -280,7 +280,7 @@ func newPeriodChart(l *lang.Language, id, title string, days []forms.DayCount, b
 	if n >= fewColumns && n%2 == 1 {
 		c.Middle = c.Columns[n/2].Label
 	}
-	c.Desc = l.Text("From {0} to {1}.", c.From, c.To)
+	c.Desc = l.Text("days|From {0} to {1}.", c.From, c.To)
 	c.setHeights()
 	return c
 }

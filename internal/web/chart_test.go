@@ -149,7 +149,7 @@ func TestNumberChartOfOutliers(t *testing.T) {
 	for _, c := range chart.Columns {
 		labels = append(labels, fmt.Sprint(c.Label, ": ", c.Count))
 	}
-	if got := strings.Join(labels, ", "); got != "1 to below 2: 4, 2 to below 3: 6, 3 and above: 1" || chart.Most != 6 || !strings.HasSuffix(chart.Desc, "median about 2, sum 0.") {
+	if got := strings.Join(labels, ", "); got != "1 to below 2: 4, 2 to below 3: 6, 3 and above: 1" || chart.Most != 6 || !strings.HasSuffix(chart.Desc, "median about 2, sum 0") {
 		t.Errorf("%s, at most %d, %s", got, chart.Most, chart.Desc)
 	}
 }

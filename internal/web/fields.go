@@ -245,7 +245,7 @@ func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 		}
 	}
 	if q.Error == "" { // which says what to do with the file
-		q.NotStored = strings.ReplaceAll(with.notStored[f.ID], forms.Separator, ", ")
+		q.NotStored = strings.ReplaceAll(with.notStored[f.ID], forms.Separator, with.lang.Text(", "))
 	}
 	switch {
 	case q.Type == forms.Textbox:
@@ -339,13 +339,15 @@ func (b *questionBuilder) setBounds(q *question) {
 	least, firstDay := b.bound(q.Min)
 	most, lastDay := b.bound(q.Max)
 	atLeast, atMost := forms.Say("At least {0}.", least), forms.Say("At most {0}.", most)
+	between := forms.Say("From {0} to {1}.", least, most)
 	if q.Validation == forms.DateOnly {
 		atLeast, atMost = forms.Say("Not before {0}.", least), forms.Say("Not after {0}.", most)
+		between = forms.Say("days|From {0} to {1}.", least, most)
 		q.MinDay, q.MaxDay = firstDay, lastDay
 	}
 	switch {
 	case least != "" && most != "":
-		q.Bounds = b.with.lang.Text("From {0} to {1}.", least, most)
+		q.Bounds = b.with.lang.Say(between)
 	case least != "":
 		q.Bounds = b.with.lang.Say(atLeast)
 	case most != "":
@@ -361,7 +363,7 @@ func (b *questionBuilder) bound(bound *forms.Bound) (words, value string) {
 	case bound.Value == forms.Today:
 		return b.with.lang.DayText(b.with.today), b.with.today
 	case bound.FieldID == "":
-		return b.with.lang.DayText(bound.Value), bound.Value
+		return b.with.lang.Value(bound.Value), bound.Value
 	}
 	if rank := b.fields.Rank(bound.FieldID); rank >= 0 {
 		words = b.with.lang.Text("“{0}”", b.form.Fields[rank].Label)
@@ -431,9 +433,12 @@ func summarize(questions []*question, with filling) (lines []errorLine) {
 	return lines
 }
 
-// named is a message about a field.
-func named(field string, fault *forms.Message) *forms.Message {
-	return forms.Say("“{0}” {1}", field, fault)
+// named is a message about a field. Those about files name it already.
+func named(field any, fault *forms.Message) *forms.Message {
+	if fault.Text == "{0}" {
+		return fault
+	}
+	return forms.Named(forms.Say("“{0}”", field), fault)
 }
 
 // otherErrors are those of fields that were not seen, and general ones.

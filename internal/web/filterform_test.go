@@ -59,7 +59,7 @@ func TestFilterControls(t *testing.T) {
 		}
 	}
 	e.expect(t, 422, "alice", feedbackResults+"?_field=name&_operator=equals&_value=").wantHTML(
-		`<a href="#filter-value">The value to filter by is missing</a>`)
+		`<a href="#filter-value">“Value” is required</a>`)
 }
 
 // controlsOf describes the controls for the value and the operator.
@@ -132,14 +132,14 @@ func TestFiltersThatAreAdded(t *testing.T) {
 		e.get(t, "alice", a.header.Get("Location")).want(200, row[2])
 	}
 	for _, row := range testkit.Rows(`
-		score&_operator=between&_value=&_to= | is missing
-		score&_operator=greater-than&_value=&_to=5 | is missing
-		score&_operator=equals&_value=&_to=5 | is missing
+		score&_operator=between&_value=&_to= | is required
+		score&_operator=greater-than&_value=&_to=5 | is required
+		score&_operator=equals&_value=&_to=5 | is required
 		score&_operator=between&_value=1.000&_to=2 | can mean either
 		score&_operator=between&_value=1&_to=many | must be a number
-		grade&_operator=greater-than&_value=1&_value=2 | must be one
-		state&_operator=one-of | is missing
+		grade&_operator=greater-than&_value=1&_value=2 | must be a single value
+		state&_operator=one-of | is required
 	`) {
-		e.expect(t, 422, "alice", feedbackResults+"?_field="+row[0]).wantHTML("The value to filter by ", row[1])
+		e.expect(t, 422, "alice", feedbackResults+"?_field="+row[0]).wantHTML("“Value” ", row[1])
 	}
 }

@@ -14,9 +14,14 @@ func TestErrorsInTheReadersLanguage(t *testing.T) {
 	_, b := newAlice(t, page1("", tripForm+
 		"  - {id: from, type: date, label: From}\n"+
 		"  - {id: to, type: date, label: To, min: {field: from}}\n"+
-		"  - {id: note, type: textfield, label: Note, maxLength: 3}\n"))
+		"  - {id: note, type: textfield, label: Note, maxLength: 3}\n"+
+		"  - {id: rate, type: textfield, label: Rate, validate: numeric, max: 1000.5}\n"+
+		"  - {id: paper, type: file, label: Paper, accept: [.pdf]}\n"))
 	b.reads("de")
-	wrong := b.fill(leavePath, "class", "x", "from", "2026-03-02", "to", "2026-03-01", "note", "long")
+	open := b.get(leavePath)
+	open.want(200, german.Text("At most {0}.", "1000,5"))
+	wrong := b.send(leavePath, with(open.values(), "class", "x", "from", "2026-03-02", "to", "2026-03-01", "note", "long", "rate", "2000"),
+		chosenFile{"paper", "a.pdf", "text"})
 	fault := func(label, text string, args ...any) *forms.Message {
 		return named(label, &forms.Message{Text: text, Args: args})
 	}
@@ -29,6 +34,8 @@ func TestErrorsInTheReadersLanguage(t *testing.T) {
 		{wrong, 422, fault("Klasse", "must be one of {0}", []string{"Erste", "b"})},
 		{wrong, 422, fault("To", "must not be before {0}", "From (2. März 2026)")},
 		{wrong, 422, named("Note", forms.SayN("must have at most {0} character", "must have at most {0} characters", 3))},
+		{wrong, 422, fault("Rate", "must be at most {0}", "1000,5")},
+		{wrong, 422, forms.Say("{0} ({1})", fault("Paper", "takes {0}: the name, the type and the content of a file must agree with it", ".pdf"), "a.pdf")},
 		{b.get("/page/999"), 404, forms.Say("There is no page {0}.", "999")},
 		{b.get("/page/1/form/f/results?limit=x"), 422, forms.Say("limit must be a number from 1 to {0}", 1_000_000)},
 	} {
@@ -45,6 +52,6 @@ func TestClosedFormInTheReadersLanguage(t *testing.T) {
 	german := lang.Find("de")
 	_, b := newAlice(t, page1("", "closes: 2020-01-31\n"+tripForm))
 	b.reads("de").get(leavePath).want(200, german.Text(
-		"this form has closed: it took submissions until the end of {0} ({1})", forms.Day("2020-01-31"), "UTC")[1:])
+		"this form has closed: it took submissions until the end of {0} ({1})", forms.Plain("2020-01-31"), "UTC")[1:])
 	b.get("/").want(200, german.Text("Closed"))
 }

@@ -49,7 +49,7 @@ func shortAnswers(l *lang.Language, f *forms.Form, values map[string]string) (sh
 	for _, field := range f.Fields {
 		text := l.Answer(field, values[field.ID])
 		if field.MultiValue() {
-			text = strings.ReplaceAll(text, forms.Separator, ", ")
+			text = strings.ReplaceAll(text, forms.Separator, l.Text(", "))
 		}
 		fits := text != "" && utf8.RuneCountInString(text) <= maxShortAnswer && !strings.Contains(text, "\n")
 		theirs := !field.ByEditors && field.Type != forms.Status && field.Type != forms.File

@@ -14,7 +14,7 @@ func TestAudience(t *testing.T) {
 		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name Read by everybody who may view this page"},
 		{"edit: [carol, \"@hr\"]\n", named, "Sent with your name Read by: @hr, carol"},
 		{"edit: [a, b, c, d, e, f, \"@hr\"]\n", named, "Sent with your name Read by: @hr, a, b, c, d and 2 more"},
-		{"edit: []\n", named, "Sent with your name This page names nobody who reads it"},
+		{"edit: []\n", named, "Sent with your name Read by nobody: this page has no editors"},
 		{"edit: [carol]\n", secret, seen + "Read by: carol"},
 		{"", secret, seen + "Read by everybody who may view this page"},
 	} {

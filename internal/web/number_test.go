@@ -123,8 +123,8 @@ func TestNumbersOfFilters(t *testing.T) {
 		}
 	}
 	for typed, want := range map[string]string{
-		"1,000": "The value to filter by must be written as 1000 or as 1.0000: 1,000 can mean either",
-		"many":  "The value to filter by must be a number such as 12 or -3.5", "": "The value to filter by is missing",
+		"1,000": "“Value” must be written as 1000 or as 1.0000: 1,000 can mean either",
+		"many":  "“Value” must be a number such as 12 or -3.5", "": "“Value” is required",
 	} {
 		p := add(typed)
 		p.want(422, want)

@@ -184,7 +184,7 @@ func (v *resultsView) addFilter(f *forms.Form, now time.Time) {
 		problem = cmp.Or(problem, fault)
 	}
 	if problem != nil {
-		v.params.Invalid.AddError(forms.Say("The value to filter by {0}", problem))
+		v.params.Invalid.AddError(named(forms.Say("Value"), problem))
 		return
 	}
 	name := "filter[" + v.added.Field + "][" + operator + "]"
@@ -218,11 +218,11 @@ func (a addedFilter) rules(
 		values = []string{joined}
 	case forms.GreaterThan, forms.LessThan:
 		if len(values) > 1 {
-			problem = forms.Say("must be one")
+			problem = forms.Say("must be a single value")
 		}
 	}
 	if (len(a.Values) == 0 || joined == "") && (a.To == "" || operator != string(forms.Between)) {
-		problem = cmp.Or(problem, forms.Say("is missing"))
+		problem = cmp.Or(problem, forms.Say("is required"))
 	}
 	return operator, values, problem
 }
@@ -271,7 +271,7 @@ func isUnary(operator string) bool {
 // Messages about the controls of the filter form begin like this.
 const (
 	noFieldMessage = "Choose what to filter by"
-	valueMessage   = "The value to filter by "
+	valueMessage   = "“Value” "
 )
 
 // readOptions reads the parameters of the list. A page has a limit, and begins

@@ -182,7 +182,7 @@ func TestResultsRefuseBadParameters(t *testing.T) {
 		"limit=201":                            "limit must be at most 200 on this page",
 		"filter[nope]=1":                       "the form has no such field",
 		"_field=&_value=x":                     `<a href="#filter-field">Choose what to filter by</a>`,
-		"_field=score&_operator=less-than":     `<a href="#filter-value">The value to filter by is missing`,
+		"_field=score&_operator=less-than":     `<a href="#filter-value">“Value” is required`,
 		"_field=score&_operator=near&_value=1": "has an unknown operator",
 	} {
 		e.expect(t, 422, "alice", feedbackResults+"?"+query).wantHTML(want, "<title>Error: ", "There is a problem")
