@@ -90,7 +90,7 @@ func (l *Language) DayText(text string) string {
 	return l.Day(day)
 }
 
-// Value writes a day such as 2006-01-02, or a number such as 1000.5: without marks between its digits, as people type it.
+// Value writes a day such as 2006-01-02, or a number such as 1000.5, without marks between its digits.
 func (l *Language) Value(text string) string {
 	if forms.IsDecimal(text) {
 		return strings.Replace(text, ".", l.Decimal, 1)

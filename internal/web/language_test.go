@@ -2,7 +2,11 @@ package web
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"regexp"
@@ -12,7 +16,9 @@ import (
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/net/html"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/store"
 )
 
 func TestReaderLanguage(t *testing.T) {
@@ -139,10 +145,13 @@ func readerText(root *html.Node) string {
 // out, and in a frame.
 func TestPagesSpeakNoEnglish(t *testing.T) {
 	words := englishWords(t)
-	e := newEnv(t, wiki)
+	pages := maps.Clone(wiki)
+	pages["5-times.md"] = timesPage
+	e, proxied := newEnv(t, pages), newProxiedEnv(t, "")
+	e.submit(t, "alice", 5, "full", "a", "x")
 	for _, l := range lang.All()[1:] {
 		t.Run(l.Tag, func(t *testing.T) {
-			for _, p := range e.tour(t, l.Tag) {
+			for _, p := range append(e.tour(t, l.Tag), e.faults(t, l.Tag, proxied)...) {
 				if html := fmt.Sprintf(`<html lang="%s" dir="%s"`, l.Tag, l.Dir()); !strings.Contains(p.body, html) {
 					t.Errorf("%s: no %s", p.path, html)
 				}
@@ -158,6 +167,72 @@ func TestPagesSpeakNoEnglish(t *testing.T) {
 			}
 		})
 	}
+}
+
+// timesPage has forms that take no answers, and one whose rows its editor sets.
+const timesPage = "---\ntitle: Times\nedit: [alice]\n---\n" +
+	"```yaml form\nform: closed\ncloses: 2020-01-31\nfields: [{id: a, type: textfield}]\n```\n\n" +
+	"```yaml form\nform: over\ncloses: 2020-01-31T12:00:00Z\nfields: [{id: a, type: textfield}]\n```\n\n" +
+	"```yaml form\nform: early\nopens: 2999-01-31\nfields: [{id: a, type: textfield}]\n```\n\n" +
+	"```yaml form\nform: full\nlimit: 1\nfields: [{id: a, type: textfield}]\n```\n\n" +
+	"```yaml form\nform: set\nfields:\n  - {id: a, type: textfield}\n  - {id: n, type: textfield, validate: numeric, min: 1.5, max: 2.5}\n" +
+	"  - {id: s, type: status, by: editors, options: [x, y]}\n```\n"
+
+// faults returns pages that tell why something was refused, with each status that there is. The proxy
+// has not named the reader.
+func (e *env) faults(t *testing.T, tag string, proxied *env) (pages []*answer) {
+	t.Helper()
+	add := func(status int, p *answer) *answer {
+		t.Helper()
+		if p.status != status {
+			t.Errorf("%s: status %d, want %d: %s", p.path, p.status, status, p.text())
+		}
+		pages = append(pages, p)
+		return p
+	}
+	stranger := proxied.browser(t).reads(tag)
+	stranger.client.Transport = &behindProxy{stranger, http.Header{}}
+	add(401, stranger.get(survey))
+	b := e.browser(t).reads(tag)
+	add(429, b.postForm("/login", url.Values{"username": {"throttled"}, "password": {"wrong"}, "next": {survey}}))
+	add(200, b.postForm("/login", credentials("alice", "/page/5")))
+	const set = "/page/5/form/set"
+	for _, form := range []string{"closed", "over", "early", "full"} {
+		add(200, b.get("/page/5/form/"+form))
+		add(422, b.send("/page/5/form/"+form, url.Values{"a": {"x"}, forControl: {b.get(set).values().Get(forControl)}}))
+	}
+	open := b.get(set)
+	add(409, b.send(set, with(open.values(), forControl, "x")))
+	add(422, b.send(set, with(open.values(), "n", "9")))
+	add(422, b.send(set, with(open.values(), "n", "1.000")))
+	add(200, b.send(set, with(open.values(), "n", "2")))
+	add(422, b.postForm(set+"/results", b.get(set+"/results").button("set", "", "")))
+	add(200, b.postForm(set+"/results", b.get(set+"/results").button("set-all", "s=x", "")))
+	add(405, b.request("PUT", survey, "", nil))
+	add(413, b.postForm("/author", url.Values{"text": {strings.Repeat("#", maxForm+maxAuthorText)}}))
+	open = b.get(survey)
+	add(422, b.send(survey, with(open.values(), "comment", "c"), chosenFile{"paper", "a.txt", strings.Repeat("x", 2000)}))
+	file := add(200, b.send(survey, with(open.values(), "comment", "c"), chosenFile{"paper", "a.txt", "x"})).submission() + "/file/paper/"
+	add(416, b.get(file+"a.txt", "Range", "bytes=100-200"))
+	add(412, b.get(file+"a.txt", "If-Match", `"other"`))
+	add(404, b.get(file+"b.txt"))
+	for fault, status := range map[error]int{
+		store.ErrUnavailable: 503, store.ErrInDoubt: 503, store.ErrFull: 507, errors.New("a fault"): 500, &auth.WikiUnavailableError{}: 503,
+	} {
+		values := b.get(set).values()
+		e.Store.FailWith(func(context.Context, string) error { return fault })
+		p := b.send(set, values)
+		e.Store.FailWith(func(context.Context, string) error { return nil })
+		add(status, p)
+	}
+	other := e.browser(t).reads(tag)
+	other.postForm("/login", credentials("bob", "/"))
+	add(403, other.get("/author?page=5&form=set"))
+	add(403, other.postForm(set+"/results", url.Values{}))
+	other.postForm("/logout", nil)
+	add(413, other.send(survey, url.Values{"comment": {strings.Repeat("x", 200_000)}}))
+	add(403, other.send(survey, url.Values{"comment": {"typed"}}))
+	return pages
 }
 
 // tour returns pages in a language.
