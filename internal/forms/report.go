@@ -69,7 +69,7 @@ func NewReport(f *Form, now time.Time, asked Asked) *Report {
 	return &Report{
 		form: f, zone: now.Location(), oldest: f.Keep.Before(now), asked: asked,
 		checked: f.newChecked(Writer{}, make([]string, len(f.Fields))),
-		found: map[[3]string]*Finding{}, answered: make([]bool, len(f.Fields)), gone: map[string]FieldType{},
+		found:   map[[3]string]*Finding{}, answered: make([]bool, len(f.Fields)), gone: map[string]FieldType{},
 		seed: maphash.MakeSeed(),
 	}
 }

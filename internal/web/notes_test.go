@@ -87,6 +87,23 @@ func TestPlacesLeft(t *testing.T) {
 	b.get("/page/1/form/f").wantNoHTML("places left")
 }
 
+// The same line tells when submissions are deleted, in the reader's plural forms.
+func TestDeletedAfter(t *testing.T) {
+	e, b := newAlice(t, page1("edit: [carol]\n", "form: f\nfields: [{id: a, type: textfield}]\n"))
+	b.get("/page/1/form/f").wantNoHTML("Deleted after")
+	for keep, want := range map[string][2]string{
+		"1 day": {"Deleted after 1 day", "Usuwane po 1 dniu"}, "90 days": {"Deleted after 90 days", "Usuwane po 90 dniach"},
+		"2 weeks": {"Deleted after 2 weeks", "Usuwane po 2 tygodniach"}, "600 months": {"Deleted after 600 months", "Usuwane po 600 miesiącach"},
+		"1 year": {"Deleted after 1 year", "Usuwane po 1 roku"},
+	} {
+		e.Write(t, "1.md", page1("edit: [carol]\n", "form: f\nkeep: "+keep+"\nfields: [{id: a, type: textfield}]\n")["1.md"])
+		for i, accept := range []string{"en", "pl"} {
+			b.accept = accept
+			b.get("/page/1/form/f").want(200, want[i])
+		}
+	}
+}
+
 // Editors of a page see what is wrong with it, also while an earlier definition is in
 // force. Nobody else does.
 func TestEditorsSeeBrokenEdits(t *testing.T) {
