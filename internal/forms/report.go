@@ -27,12 +27,13 @@ const (
 type Finding struct {
 	Code    string
 	FormID  string
-	FieldID string   // "" for the form as a whole
-	At      string   // id of the field to show it at; "" for the form as a whole
-	Reason  string   // why answers are refused, or how long submissions are kept
-	Values  []string // up to maxValues of these, which were options of the field when they were sent
-	Count   int      // of submissions, or of people
-	Of      int      // of so many; or the limit; of a form that is gone, how far they were counted, 0 for all
+	FieldID string    // "" for the form as a whole
+	At      string    // id of the field to show it at; "" for the form as a whole
+	Reason  string    // why answers are refused, or how long submissions are kept
+	Values  []string  // up to maxValues of these, which were options of the field when they were sent
+	After   time.Time // when submissions are deleted; zero if that is not known
+	Count   int       // of submissions, or of people
+	Of      int       // of so many; or the limit; of a form that is gone, how far they were counted, 0 for all
 }
 
 const (

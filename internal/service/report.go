@@ -73,20 +73,48 @@ func (r Reporter) Lost(
 	return lost, err
 }
 
-// LostForms returns the lost forms of the page, if this form has no submissions: its id may have been
-// changed. Only editors get to know. Submissions are counted up to store.MaxLimit.
-func (a *Access) LostForms(ctx context.Context) (lost []forms.Finding, err error) {
+// Findings returns what editors have to know, and nobody else: what a new keep of the form will delete, or, if the
+// form has no submissions, the lost forms of the page, since its id may have been changed. Submissions are counted up
+// to store.MaxLimit.
+func (a *Access) Findings(ctx context.Context) (found []forms.Finding, err error) {
 	if !a.Rights.Edit {
 		return nil, nil
 	}
 	isEmpty, s := true, a.service.opts.Store
 	some := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: 1}
 	err = s.Scan(ctx, some, func(forms.Submission) error { isEmpty = false; return nil })
-	if err == nil && isEmpty {
+	switch {
+	case err == nil && isEmpty:
 		mayHave := func(id string) bool { return a.page.Form(id) != nil || markup.MayHave(a.page.Blocks, id) }
-		lost, err = Reporter{Store: s, Limit: store.MaxLimit}.Lost(ctx, a.Form.PageID, mayHave)
+		found, err = Reporter{Store: s, Limit: store.MaxLimit}.Lost(ctx, a.Form.PageID, mayHave)
+	case err == nil && a.Form.Keep != forms.Period{}:
+		found, err = a.expiring(ctx)
 	}
-	return lost, Explain(err)
+	return found, Explain(err)
+}
+
+// expiring returns what a new or shorter keep will delete when store.Grace has passed.
+func (a *Access) expiring(ctx context.Context) ([]forms.Finding, error) {
+	opts, zone := a.service.opts, a.service.opts.Zone
+	keep, err := opts.Store.Keep(ctx, a.Form.PageID, a.Form.ID)
+	if err != nil || keep.InForce(keep.Now.In(zone)) == keep.Period {
+		return nil, err
+	}
+	found := forms.Finding{
+		Code: forms.CodeOverKeep, FormID: a.Form.ID, Reason: keep.Period.String(), After: keep.Since.Add(store.Grace),
+	}
+	oldest := keep.Period.Before(found.After.In(zone))
+	all := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: store.MaxLimit}
+	err = opts.Store.Scan(ctx, all, func(s forms.Submission) error {
+		if s.Created.Before(oldest) {
+			found.Count++
+		}
+		return nil
+	})
+	if found.Count == 0 {
+		return nil, err
+	}
+	return []forms.Finding{found}, err
 }
 
 // Block is a form as it is written on its page, for editors. It may be broken.

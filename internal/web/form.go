@@ -76,7 +76,7 @@ func (c *call) newFormPage(access *service.Access, with filling) (*formPage, err
 	page.Problems = c.problems(access.Diagnostics(), access.Form.PageID, access.Form.ID)
 	page.Script, page.About.FormLink = "form.js", false
 	var err error
-	if page.About.Lost, err = access.LostForms(c.Context()); err != nil {
+	if page.About.Findings, err = access.Findings(c.Context()); err != nil {
 		return nil, err
 	}
 	if page.Notes, err = c.notes(access); err != nil {

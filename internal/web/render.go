@@ -74,7 +74,7 @@ type about struct {
 	FormLink           bool            // its title differs from that of the page
 	Results            string          // path; "" if the caller can see no results
 	Edit               string          // path of its text; "" unless the caller may edit the page
-	Lost               []forms.Finding // forms that the page no longer has, for editors of an empty form
+	Findings           []forms.Finding // see service.Access.Findings
 	Back               string          // path of the results that the page was opened from; or ""
 }
 

@@ -97,7 +97,7 @@ func (c *call) showResults(after outcome) error {
 		page.Summary, err = c.summary(access, v)
 	}
 	if err == nil {
-		page.About.Lost, err = access.LostForms(c.Context())
+		page.About.Findings, err = access.Findings(c.Context())
 	}
 	if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
 		return c.refuseResults(page, invalid)
