@@ -20,8 +20,8 @@ func TestFormsPage(t *testing.T) {
 	for _, p := range page.Diagnostics {
 		t.Errorf("line %d: %s; %s", p.Line, p.Message, p.Hint)
 	}
-	if len(page.Blocks) != 11 {
-		t.Errorf("%d forms, want 11", len(page.Blocks))
+	if len(page.Blocks) != 12 {
+		t.Errorf("%d forms, want 12", len(page.Blocks))
 	}
 	var rows []string
 	for line := range strings.Lines(string(text)) {
