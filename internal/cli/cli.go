@@ -95,7 +95,7 @@ func Root(streams Streams) *cli.Command {
 		Commands: []*cli.Command{
 			serveCommand(streams), checkCommand(streams), passwdCommand(streams), usersCommand(),
 			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), verifyCommand(streams),
-			hooksCommand(), healthCommand(streams), versionCommand(streams),
+			hooksCommand(), personCommand(streams), healthCommand(streams), versionCommand(streams),
 		},
 		Reader: streams.In, Writer: streams.Out, ErrWriter: streams.Err,
 		EnableShellCompletion: true,

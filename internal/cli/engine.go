@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"strings"
 
@@ -86,6 +87,14 @@ func (l location) open(ctx context.Context, options postgres.Options) (store.Eng
 	return sqlite.Open(ctx, l.dir, sqlite.Options{
 		Log: options.Log, MustExist: options.MustExist, ReadOnly: options.ReadOnly,
 	})
+}
+
+// openShared opens a store to write to it, also beside a server.
+func (l location) openShared(ctx context.Context, log *slog.Logger) (store.Engine, error) {
+	if l.url != "" {
+		return l.open(ctx, postgres.Options{MustExist: true, Log: log})
+	}
+	return sqlite.Open(ctx, l.dir, sqlite.Options{Shared: true, Log: log})
 }
 
 // refuseUnfinished keeps half a store from being served, or copied on.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/formulary/formulary/internal/events"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/postgres"
-	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
 // hookFlags are those of the command hooks.
@@ -100,28 +97,17 @@ func requireHooks(names, known []string) error {
 	return nil
 }
 
-// eventStore is what these commands need of a store.
-type eventStore interface {
-	store.Events
-	io.Closer
-}
-
 // withHooks opens the store, also beside a server, and calls do with the names of the hooks in the file,
 // then that of mails, then those of hooks that have left the file.
 func (f *hookFlags) withHooks(
-	ctx context.Context, cmd *cli.Command, do func(s eventStore, names []string, counts map[string]store.EventCount) error,
+	ctx context.Context, cmd *cli.Command,
+	do func(s store.Engine, names []string, counts map[string]store.EventCount) error,
 ) error {
 	_, names, err := f.load()
 	if err := cmp.Or(f.at.check(), err); err != nil {
 		return err
 	}
-	var s eventStore
-	if f.at.url != "" {
-		log := slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))
-		s, err = f.at.open(ctx, postgres.Options{MustExist: true, Log: log})
-	} else {
-		s, err = sqlite.OpenShared(ctx, f.at.dir) // without its lock: a server may start meanwhile
-	}
+	s, err := f.at.openShared(ctx, slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil)))
 	if err != nil {
 		return err
 	}
@@ -142,7 +128,7 @@ func (f *hookFlags) list(ctx context.Context, cmd *cli.Command) error {
 	if f.format != "text" && f.format != "json" {
 		return usagef("--format %q: use text or json", f.format)
 	}
-	return f.withHooks(ctx, cmd, func(_ eventStore, names []string, counts map[string]store.EventCount) error {
+	return f.withHooks(ctx, cmd, func(_ store.Engine, names []string, counts map[string]store.EventCount) error {
 		out := tabwriter.NewWriter(cmd.Root().Writer, 0, 0, 2, ' ', 0)
 		if f.format == "text" {
 			_, _ = fmt.Fprintln(out, "NAME\tQUEUED\tFAILED\tOLDEST\tLAST ERROR") // Flush returns the error
@@ -178,7 +164,7 @@ func (f *hookFlags) changeEvents(ctx context.Context, cmd *cli.Command) error {
 	if discards && len(named) == 0 {
 		return usagef("hooks discard takes the names of hooks")
 	}
-	return f.withHooks(ctx, cmd, func(s eventStore, names []string, _ map[string]store.EventCount) error {
+	return f.withHooks(ctx, cmd, func(s store.Engine, names []string, _ map[string]store.EventCount) error {
 		if err := requireHooks(named, names); err != nil {
 			return err
 		}

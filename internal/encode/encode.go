@@ -48,6 +48,16 @@ func AppendSubmission(dst []byte, s forms.Submission) ([]byte, error) {
 	return appendNested(dst, s)
 }
 
+// AppendChanged is AppendSubmission, and tells when the submission was changed last.
+func AppendChanged(dst []byte, s forms.Submission) ([]byte, error) {
+	dst, err := AppendSubmission(dst, s)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst[:len(dst)-1], `,"changed":"`...)
+	return append(appendTimestamp(dst, s.Changed), `"}`...), nil
+}
+
 // Created is Nested for a submission that was just stored: its entries need no check.
 func Created(*forms.Form) Appender { return appendNested }
 

@@ -19,10 +19,25 @@ type (
 func History(steps []forms.Step) []byte {
 	history := make([]stepJSON, len(steps))
 	for i, s := range steps {
-		history[i] = stepJSON{Timestamp: string(appendTimestamp(nil, s.At)), Username: s.Username}
-		for _, c := range s.Changes {
-			history[i].Changes = append(history[i].Changes, changeJSON(c))
-		}
+		history[i] = newStep(s)
 	}
 	return marshal(history)
+}
+
+func newStep(s forms.Step) stepJSON {
+	step := stepJSON{Timestamp: string(appendTimestamp(nil, s.At)), Username: s.Username}
+	for _, c := range s.Changes {
+		step.Changes = append(step.Changes, changeJSON(c))
+	}
+	return step
+}
+
+// Step is one of History by itself, with the submission that it belongs to.
+func Step(sub forms.Submission, s forms.Step) []byte {
+	return marshal(struct {
+		PageID int64  `json:"pageId"`
+		FormID string `json:"formId"`
+		ID     int64  `json:"id"`
+		stepJSON
+	}{sub.PageID, sub.FormID, sub.ID, newStep(s)})
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,8 +50,9 @@ func (d *Dispatcher) tellSubmitter(ctx context.Context, e store.Event, fields st
 // maxPerAddress queues, which have no events, for the interval: all servers see them, and
 // they are removed like others that are due and empty.
 func (d *Dispatcher) sendLimited(ctx context.Context, q store.Queue, m Mail) error {
+	address := sha256.Sum256([]byte(strings.ToLower(m.To))) // an answer is stored with its submission only
 	for n := range maxPerAddress {
-		slot, err := d.Store.ReserveQueue(ctx, q, fmt.Sprint(strings.ToLower(m.To), " ", n), d.tune.lease)
+		slot, err := d.Store.ReserveQueue(ctx, q, fmt.Sprintf("%x %d", address, n), d.tune.lease)
 		if err != nil {
 			return errUnread
 		}

@@ -46,7 +46,7 @@ func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew 
 	if renew {
 		err = s.Release(ctx, store.SettingAnonymousKey)
 	}
-	if err == nil {
+	if err == nil && (stored == "" || renew) {
 		stored, err = s.Claim(ctx, store.SettingAnonymousKey, fingerprint)
 	}
 	if err != nil {

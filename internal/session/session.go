@@ -180,6 +180,16 @@ func (s *Sessions) SignOut(ctx context.Context, id string) error {
 	return s.opts.Store.DeleteSession(ctx, secret.hash())
 }
 
+// Count returns how many sessions a user has. Errors: store.ErrUnavailable.
+func (s *Sessions) Count(ctx context.Context, user string) (int, error) {
+	return s.opts.Store.CountSessions(ctx, s.owner(user))
+}
+
+// SignOutUser ends all sessions of a user. Errors: store.ErrFull, store.ErrUnavailable.
+func (s *Sessions) SignOutUser(ctx context.Context, user string) error {
+	return s.opts.Store.DeleteSessions(ctx, s.owner(user))
+}
+
 // report logs the error of a write that the caller is not told of. It logs the
 // first of several in a row, because a full disk fails every request. A write
 // that the browser has cancelled is no error.

@@ -42,6 +42,13 @@ type Sessions interface {
 	// nothing where there is none. Errors: ErrFull, ErrUnavailable.
 	DeleteSession(ctx context.Context, hash [32]byte) error
 
+	// CountSessions returns how many sessions an owner has. Errors: ErrUnavailable.
+	CountSessions(ctx context.Context, owner [32]byte) (int, error)
+
+	// DeleteSessions removes all sessions of an owner for good, on every server.
+	// Errors: ErrFull, ErrUnavailable.
+	DeleteSessions(ctx context.Context, owner [32]byte) error
+
 	// DeleteExpiredSessions removes sessions that expire at a time or before,
 	// at most so many of them, the oldest first. It returns how many it removed.
 	// Errors: ErrFull, ErrUnavailable.

@@ -120,6 +120,10 @@ type Store interface {
 	// Errors: ErrUnavailable.
 	History(ctx context.Context, submissionID int64) ([]Step, error)
 
+	// RemoveName replaces a user's name by "" where it tells who changed a submission: in Changer,
+	// and in the Username of steps. Errors: ErrFull, ErrUnavailable.
+	RemoveName(ctx context.Context, key Key, username string) error
+
 	// Scan calls visit for every submission that the query selects, in the
 	// query's order, until visit returns an error, which Scan returns as it is.
 	// No lock, transaction or connection is held while visit runs, and
@@ -165,6 +169,11 @@ type Files interface {
 	// was stored fails.
 	// Errors: ErrNotFound, ErrUnavailable.
 	OpenFile(ctx context.Context, key Key, fileID int64) (io.ReadSeekCloser, error)
+
+	// Purge removes contents that no submission has any more at once, and not a moment later. Afterwards
+	// nothing that was deleted is in files of the engine, unless they are those of a database server.
+	// Errors: ErrFull, ErrUnavailable.
+	Purge(ctx context.Context) error
 }
 
 // Key addresses one submission. A submission is found only under its own page and form.

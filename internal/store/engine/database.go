@@ -26,6 +26,7 @@ import (
 //	{touched}  the time as staged files have it
 //	{stale}    the condition that a staged file was touched more than $1 milliseconds ago
 //	{locked}   what follows a query whose rows must not change until the transaction ends
+//	{key}      the condition that a submission is that of $1 to $3: page, form and id
 //	{join}     a join that reads the first table first
 type Database interface {
 	Querier
@@ -125,6 +126,7 @@ const (
 		WHERE hash {of}SELECT hash FROM sessions WHERE owner = $1 ORDER BY expires DESC LIMIT 1000000 OFFSET $2{end}`
 	SQLRenewSession  = `UPDATE sessions SET expires = CASE WHEN expires > $1 THEN expires ELSE $1 END WHERE hash = $2`
 	SQLDeleteSession = `DELETE FROM sessions WHERE hash = $1`
+	SQLCountSessions = `SELECT count(*) FROM sessions WHERE owner = $1`
 	SQLDeleteExpired = `DELETE FROM sessions
 		WHERE hash {of}SELECT hash FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $2{end}`
 )
@@ -188,6 +190,18 @@ func (c Common) RenewSession(ctx context.Context, hash [32]byte, expires time.Ti
 func (c Common) DeleteSession(ctx context.Context, hash [32]byte) error {
 	_, err := c.Database.Exec(ctx, SQLDeleteSession, hash[:])
 	return Wrap(err, "delete session")
+}
+
+// CountSessions implements store.Sessions.
+func (c Common) CountSessions(ctx context.Context, owner [32]byte) (n int, err error) {
+	err = queryRow(ctx, c.Database, []any{&n}, SQLCountSessions, owner[:])
+	return n, Wrap(err, "count sessions")
+}
+
+// DeleteSessions implements store.Sessions.
+func (c Common) DeleteSessions(ctx context.Context, owner [32]byte) error {
+	_, err := c.Database.Exec(ctx, SQLTrimSessions, owner[:], int64(0))
+	return Wrap(err, "delete sessions")
 }
 
 // DeleteExpiredSessions implements store.Sessions.

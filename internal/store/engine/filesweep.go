@@ -25,7 +25,7 @@ func (c *Files) StartSweeping() {
 			case <-ctx.Done():
 				return
 			}
-			err := c.sweep(ctx)
+			err := c.Purge(ctx)
 			if err != nil && !failing && ctx.Err() == nil {
 				c.log.Warn("deleted files can't be removed now; it is tried again every minute", "error", err)
 			}
@@ -49,8 +49,8 @@ func (c *Files) StopSweeping() {
 	<-c.stopped
 }
 
-// sweep marks what is stale, and removes all that is marked.
-func (c *Files) sweep(ctx context.Context) error {
+// Purge implements store.Files: it marks what is stale, and removes all that is marked.
+func (c *Files) Purge(ctx context.Context) error {
 	if ids := c.running(); len(ids) > 0 {
 		if _, err := c.engine.Exec(ctx, sqlTouch, touchEvery.Milliseconds(), ids); err != nil {
 			return err

@@ -26,6 +26,19 @@ const (
 		WHERE submission = $1 AND id < (SELECT max(id) FROM history WHERE submission = $1)`
 )
 
+// The statements of RemoveName.
+const (
+	SQLRemoveChanger = `UPDATE submissions SET changer = '' WHERE {key} AND changer = $4`
+	SQLRemoveName    = `UPDATE history SET username = '' WHERE submission = $1 AND username = $2`
+)
+
+// RemoveName implements store.Store.
+func (c Common) RemoveName(ctx context.Context, key store.Key, username string) error {
+	err := c.Database.Transact(ctx, NewStatement(SQLRemoveChanger, key.PageID, key.FormID, key.ID, username),
+		NewStatement(SQLRemoveName, key.ID, username))
+	return Wrap(err, "remove a name from submission %d", key.ID)
+}
+
 // HistoryStatements are those that add a step to the history of a submission.
 func HistoryStatements(submissionID int64, step *store.Step) []Statement {
 	if step == nil {

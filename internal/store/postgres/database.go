@@ -25,6 +25,7 @@ var dialect = strings.NewReplacer(
 	"{touched}", "now()",
 	"{stale}", "touched < now() - $1 * interval '1 millisecond'",
 	"{locked}", " FOR UPDATE",
+	"{key}", "page_id = $1 AND form_id = $2 AND id = $3",
 	"{join}", "JOIN",
 )
 

@@ -132,6 +132,7 @@ func testPlans(t *testing.T, form string) {
 		}
 		// These find several rows, so a bitmap or a sort of those is in order.
 		for sql, uses := range map[string]string{
+			engine.SQLRemoveChanger: "submissions_pkey", engine.SQLRemoveName: "history_pkey", engine.SQLCountSessions: "sessions_by_owner",
 			engine.SQLTrimSessions: "sessions_by_owner", engine.SQLDeleteExpired: "sessions_by_expiry",
 			engine.SQLDelivered: "events_waiting", engine.SQLRemoveDelivered: "events_waiting", engine.SQLGiveUp: "events_waiting", engine.SQLRemoveFailed: "events_failed",
 			engine.SQLHistory: "history_pkey", engine.SQLDeleteHistory: "history_pkey", engine.SQLTrimHistory: "history_pkey",

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/formulary/formulary/internal/durable"
 )
@@ -137,7 +138,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	if err := checkBackupFile(file); err != nil { // before the directory is created
 		return err
 	}
-	lock, err := lockDir(dir)
+	lock, err := lockDir(dir, syscall.Flock)
 	if err != nil {
 		return err
 	}

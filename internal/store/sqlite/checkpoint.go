@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -28,16 +29,20 @@ const (
 	// maxWALBytes is the length from which on Ping fails.
 	maxWALBytes = 256 << 20
 
+	// emptyTries is how often to try to empty the WAL.
+	emptyTries = 5
+
 	// frameBytes is what a page takes in the WAL.
 	frameBytes = frameHeaderBytes + pageBytes
 )
 
 // wal is the state of the WAL. pages and failures may be read by any goroutine.
 type wal struct {
-	pages    atomic.Int64 // that are in use; the file may be longer
-	failures atomic.Int64 // of checkpoints
-	failing  bool         // and logged
-	limit    int64        // in bytes; maxWALBytes but in tests
+	pages    atomic.Int64  // that are in use; the file may be longer
+	failures atomic.Int64  // of checkpoints
+	failing  bool          // and logged
+	limit    int64         // in bytes; maxWALBytes but in tests
+	patience time.Duration // with reads of other processes that keep it from being emptied; tests have less
 	// checkpointAt is the length of the WAL at which to try next. It moves on
 	// with each try: while another process keeps the WAL from being reused, a
 	// try after every commit would cost each commit two more syncs.
@@ -118,6 +123,37 @@ func (w *writer) restartWAL() {
 		w.wal.grown(0)
 	}
 	w.noteCheckpoint(err)
+}
+
+// Purge implements store.Engine. It empties the WAL, in which deleted rows are.
+func (s *Store) Purge(ctx context.Context) error {
+	if err := s.Files.Purge(ctx); err != nil {
+		return err
+	}
+	return s.writer.emptyWAL(ctx)
+}
+
+// emptyWAL waits for reads of other processes for a while. Their writes wait meanwhile, so it tries again.
+func (w *writer) emptyWAL(ctx context.Context) (err error) {
+	w.commitMu.Lock()
+	defer w.commitMu.Unlock()
+	release := w.pool.pause()
+	defer release()
+	_ = w.conn.BusyTimeout(w.wal.patience)
+	defer w.conn.BusyTimeout(busyTimeout)
+	for range emptyTries {
+		if _, _, err = w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err == nil {
+			w.wal.grown(0)
+			return nil
+		}
+		select {
+		case <-time.After(w.wal.patience):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("what was deleted can't be removed from %s now, since another process reads the database, "+
+		"such as a backup: run this again when it is done: %w", w.files[1].name, w.conn.classify(err))
 }
 
 // noteCheckpoint counts failures, and logs when checkpoints begin to fail and

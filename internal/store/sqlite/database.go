@@ -26,6 +26,7 @@ var dialect = strings.NewReplacer(
 	"{unused}", "true", "{unsynced}", "", "{locked}", "", // there is one writer
 	"{touched}", sqlNow,
 	"{stale}", "touched < "+sqlNow+" - ?1",
+	"{key}", "row_id = (SELECT number FROM forms WHERE page_id = ?1 AND form_id = ?2) << 40 | ?3",
 	"{join}", "CROSS JOIN",
 )
 

@@ -45,14 +45,14 @@ func Exists(dir string) error {
 //
 // The directory itself is locked, because a file in it could be removed, and
 // another process would lock a new one of the same name.
-func lockDir(dir string) (*os.File, error) {
+func lockDir(dir string, flock func(fd, how int) error) (*os.File, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	if err := refuseReadOnly(dir); err != nil {
 		return nil, err
 	}
-	return flockDir(dir, syscall.Flock)
+	return flockDir(dir, flock)
 }
 
 func flockDir(dir string, flock func(fd, how int) error) (*os.File, error) {

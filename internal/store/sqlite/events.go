@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"path/filepath"
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
@@ -53,32 +51,3 @@ func (s *Store) LoadEvents(ctx context.Context, events []store.Event) error {
 		})
 	})
 }
-
-// Shared is a store that a server has open. It can do what an operator asks for
-// while the server runs.
-type Shared struct {
-	engine.Common
-	conn *connection
-}
-
-// OpenShared opens the store in directory dir beside a running server.
-func OpenShared(ctx context.Context, dir string) (*Shared, error) {
-	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
-		return nil, err
-	}
-	conn, err := openShared(ctx, filepath.Join(dir, FileName))
-	if err != nil {
-		return nil, classify(err)
-	}
-	err = conn.Exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL`) // checkpoints are the server's
-	if err != nil {
-		return nil, errors.Join(classify(err), conn.Close())
-	}
-	return &Shared{engine.Common{Database: database{
-		read:  func(_ context.Context, read func(*connection) error) error { return classify(read(conn)) },
-		write: func(_ context.Context, run write) error { return classify(run(&tx{conn: conn})) },
-	}}, conn}, nil
-}
-
-// Close closes the connection.
-func (s *Shared) Close() error { return s.conn.Close() }

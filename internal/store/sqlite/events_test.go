@@ -64,7 +64,7 @@ func TestEventThatCannotBeStored(t *testing.T) {
 // An operator counts and retries events while a server writes.
 func TestShared(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := OpenShared(ctx, dir); err == nil {
+	if _, err := Open(ctx, dir, Options{Shared: true}); err == nil {
 		t.Error("opened a directory without a store")
 	}
 	s := openStore(t, dir)
@@ -78,7 +78,7 @@ func TestShared(t *testing.T) {
 		ids[i] = e.ID
 	}
 	must(t, s.SettleQueue(ctx, l, store.Settlement{Failed: ids, Delay: time.Hour, Attempts: 1, Error: "answered 500"}))
-	shared, err := OpenShared(ctx, dir)
+	shared, err := Open(ctx, dir, Options{Shared: true})
 	must(t, err)
 	counts, err := shared.EventCounts(ctx)
 	want := []store.EventCount{{Hook: "crm", Queued: 1, Failed: failed, Oldest: time.UnixMilli(1).UTC(), LastError: "answered 500"}}

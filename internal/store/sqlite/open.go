@@ -15,8 +15,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/formulary/formulary/internal/durable"
@@ -53,11 +55,14 @@ type Options struct {
 	// ReadOnly opens a store that must exist in order to read it, also one that a server has
 	// open, or in a directory that can't be written. Methods that write fail.
 	ReadOnly bool
-	Log      *slog.Logger // nil discards
+	// Shared opens a store that must exist beside a server, or for a server that starts meanwhile. It must not be used to
+	// store new submissions.
+	Shared bool
+	Log    *slog.Logger // nil discards
 }
 
 // Open opens the store in directory dir, which it creates and migrates where
-// needed. Only one process at a time can have a directory open.
+// needed. Only one process at a time can have a directory open, unless Shared.
 func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 	return open(ctx, dir, vfsName, options)
 }
@@ -65,7 +70,8 @@ func Open(ctx context.Context, dir string, options Options) (*Store, error) {
 // open is Open through another VFS, for tests.
 func open(ctx context.Context, dir, vfs string, options Options) (*Store, error) {
 	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
-	if options.MustExist || options.ReadOnly {
+	options.MustExist = options.MustExist || options.ReadOnly || options.Shared
+	if options.MustExist {
 		if err := Exists(dir); err != nil {
 			return nil, err
 		}
@@ -73,7 +79,11 @@ func open(ctx context.Context, dir, vfs string, options Options) (*Store, error)
 	if options.ReadOnly {
 		return openReader(ctx, filepath.Join(dir, FileName), vfs, options.Log)
 	}
-	lock, err := lockDir(dir)
+	flock := syscall.Flock
+	if options.Shared {
+		flock = func(int, int) error { return nil } // the server has the lock
+	}
+	lock, err := lockDir(dir, flock)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +98,9 @@ func open(ctx context.Context, dir, vfs string, options Options) (*Store, error)
 	// The writer stops before the pool closes, because its checkpoint pauses the
 	// pool. Its connection is the last to close. A second caller waits for the
 	// first.
+	running, stop := context.WithCancel(context.Background())
 	s.close = sync.OnceValue(func() error {
+		stop()
 		s.StopSweeping()
 		err := errors.Join(s.writer.stop(), s.pool.close())
 		s.dumps.Lock()
@@ -96,7 +108,8 @@ func open(ctx context.Context, dir, vfs string, options Options) (*Store, error)
 		return errors.Join(err, s.writer.close(), lock.Close())
 	})
 	go s.writer.run()
-	s.StartSweeping() //nolint:contextcheck // it outlives the call of Open
+	go s.pool.run(running) //nolint:contextcheck // it outlives the call of Open
+	s.StartSweeping()      //nolint:contextcheck // it outlives the call of Open
 	return s, nil
 }
 
@@ -121,6 +134,9 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 	}
 	pool.files = w.files
 	s := newStore(w, pool, options.Log)
+	if options.Shared {
+		return s, nil
+	}
 	// Leases are those of a server that was killed, and the uploads of staged files have
 	// ended. Without room to write, leases run out, and files are removed in an hour.
 	_ = conn.Exec(`UPDATE event_queues SET leased = 0, due = 0 WHERE leased = 1`)
@@ -199,7 +215,8 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*connec
 			PRAGMA synchronous = FULL;
 			PRAGMA journal_size_limit = 16777216;
 			PRAGMA secure_delete = ON; -- what is deleted is overwritten
-			PRAGMA cache_size = -8192`)
+			PRAGMA cache_size = -8192;
+			PRAGMA max_page_count = ` + strconv.Itoa(maxPages))
 	}
 	if err == nil {
 		err = migrate(conn, version)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/formulary/formulary/internal/store"
 )
@@ -38,8 +39,11 @@ func (p *readPool) with(ctx context.Context, fn func(*connection) error) error {
 	})
 }
 
-// withSnapshot is with for what only the writer of this process changes. From the second
-// read after a commit on, the connection keeps its snapshot until the next commit: that
+// snapshotLife is how long it may take until reads see what another process has written.
+const snapshotLife = time.Second
+
+// withSnapshot is with for what the writer of this process changes, and others seldom. From the second
+// read after a commit on, the connection keeps its snapshot until the next commit, or for snapshotLife: that
 // saves SQLite two system calls for each read.
 func (p *readPool) withSnapshot(ctx context.Context, fn func(*connection) error) error {
 	return p.use(ctx, func(c *connection) (err error) {
@@ -70,11 +74,28 @@ func (c *connection) endSnapshot() error {
 	return c.run(sqlRollback)
 }
 
+// run ends snapshots now and then until ctx ends.
+func (p *readPool) run(ctx context.Context) {
+	tick := time.NewTicker(snapshotLife)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			p.endSnapshots()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // endSnapshots ends those of idle connections, which would hold up a checkpoint.
 func (p *readPool) endSnapshots() {
 	for range cap(p.slots) {
 		select {
-		case c := <-p.slots:
+		case c, open := <-p.slots:
+			if !open {
+				return
+			}
 			if c != nil {
 				_ = c.endSnapshot()
 			}

@@ -24,6 +24,9 @@ const (
 	sqlCommit    = `COMMIT`
 	sqlRollback  = `ROLLBACK`
 
+	// sqlDataVersion is another number after a commit of another connection.
+	sqlDataVersion = `PRAGMA data_version`
+
 	// The sequence holds the last id that is reserved.
 	sqlLastID    = `SELECT last FROM sequence`
 	sqlSetLastID = `UPDATE sequence SET last = ?`

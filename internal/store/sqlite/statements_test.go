@@ -26,7 +26,9 @@ func TestPlans(t *testing.T) {
 		sqlCountForm:   "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
 		engine.SQLKeep: "(page_id=? AND form_id=?)", engine.SQLRemoveKeep: "(page_id=? AND form_id=?)", engine.SQLAllKeeps: "SCAN keeps",
 		engine.SQLSession: byHash, engine.SQLRenewSession: byHash, engine.SQLDeleteSession: byHash,
-		engine.SQLTrimSessions: "sessions_by_owner (owner=?)", engine.SQLDeleteExpired: "sessions_by_expiry (expires<?)",
+		engine.SQLRemoveChanger: byRowID + " (rowid=?)", engine.SQLRemoveName: "history_by_submission (submission=?)",
+		engine.SQLCountSessions: "sessions_by_owner (owner=?)",
+		engine.SQLTrimSessions:  "sessions_by_owner (owner=?)", engine.SQLDeleteExpired: "sessions_by_expiry (expires<?)",
 	}
 	amy := "amy"
 	for i := range 8 {

@@ -17,11 +17,12 @@ import (
 // vfsName is the name that checkedVFS is registered under.
 const vfsName = "formulary"
 
-// checkedVFS is the VFS of the operating system with three differences. A write
+// checkedVFS is the VFS of the operating system with four differences. A write
 // that finds no space fails with FULL, as in SQLite's own Unix layer; the
 // driver's returns an I/O error. Each file remembers the last error of the
-// system, because SQLite loses it while it rolls the transaction back. And a page
-// of a database that is all zero is damaged.
+// system, because SQLite loses it while it rolls the transaction back. A page
+// of a database that is all zero is damaged. And pages of the WAL are read without
+// what was deleted, see clearGap.
 type checkedVFS struct{ vfs.VFSFilename }
 
 func init() { vfs.Register(vfsName, osVFS()) }
@@ -39,7 +40,7 @@ func (v checkedVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.Fi
 	}
 	f := &checkedFile{
 		File: opened, name: name.String(),
-		database: flags&vfs.OPEN_MAIN_DB != 0, vacuum: name.URIParameter("vacuum") != "",
+		database: flags&vfs.OPEN_MAIN_DB != 0, wal: flags&vfs.OPEN_WAL != 0, vacuum: name.URIParameter("vacuum") != "",
 	}
 	f.checksums = f.vacuum
 	return f, flags, nil
@@ -62,6 +63,7 @@ type checkedFile struct {
 	vfs.File
 	name      string
 	database  bool
+	wal       bool
 	vacuum    bool  // VACUUM writes it: pages may come before the header that tells the driver of their checksums
 	checksums bool  // its pages have them
 	lastErr   error // of the system; used by one connection, and so by one goroutine at a time
@@ -90,7 +92,32 @@ func (f *checkedFile) ReadAt(p []byte, off int64) (int, error) {
 	if f.database && f.checksums && n == pageBytes && !checkZeros(p) {
 		return 0, sqlite3.IOERR_DATA
 	}
+	if f.wal && n == pageBytes { // recovery, which verifies frames, reads them with their headers
+		clearGap(p)
+	}
 	return n, f.record("read", err)
+}
+
+// maxPages keeps the first byte of an overflow page, which begins with the number of another page, from being that of
+// a B-tree page.
+const maxPages = 1<<25 - 1
+
+// clearGap zeroes what is between the pointers and the cells of a B-tree page: SQLite leaves there, in spite of
+// secure_delete, what it has moved to another page. All that gets into the database is read from the WAL first.
+func clearGap(page []byte) {
+	var start int
+	switch page[0] {
+	case 2, 5: // interior
+		start = 12
+	case 10, 13: // leaf
+		start = 8
+	default:
+		return
+	}
+	start += 2 * int(binary.BigEndian.Uint16(page[3:]))
+	if end := int(binary.BigEndian.Uint16(page[5:])); start < end && end <= len(page) {
+		clear(page[start:end])
+	}
 }
 
 func (f *checkedFile) WriteAt(p []byte, off int64) (int, error) {

@@ -32,6 +32,7 @@ type writer struct {
 	lastSingle  atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
 	commitMu    sync.Mutex  // held during a commit; guards what follows
 	closed      bool
+	version     int64 // of the database, another one after a commit of another process
 	lastID      int64 // the last id given, as of the last commit
 	reserved    int64 // the last id that may be given, as it is stored
 	files       identity
@@ -68,7 +69,7 @@ func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.L
 		conn: conn, pool: pool, forms: forms, counts: formCounts{}, definitions: map[int64]bool{}, log: log,
 		lastID: reserved, reserved: reserved,
 		queue: engine.NewQueue[write](engine.MaxBatch), stopped: make(chan struct{}),
-		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes},
+		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes, patience: 2 * snapshotLife},
 	}
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		w.wal.grown(int64(pages))
@@ -215,6 +216,10 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	if err := w.conn.run(sqlBegin); err != nil {
 		return 0, w.conn.classify(err)
 	}
+	if err := w.noticeOthers(); err != nil {
+		_ = w.conn.run(sqlRollback)
+		return 0, w.conn.classify(err)
+	}
 	t := &tx{conn: w.conn, forms: w.forms, counts: w.counts, definitions: w.definitions, lastID: w.lastID}
 	defer func() {
 		if err != nil {
@@ -238,9 +243,31 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 	return done, w.checkFiles()
 }
 
-// checkFiles runs after each commit, before the callers are answered.
+// noticeOthers forgets what another process may have changed. It is called within a transaction, and allocates nothing.
+func (w *writer) noticeOthers() error {
+	stmt, err := w.conn.prepare(sqlDataVersion)
+	if err != nil {
+		return err
+	}
+	defer stmt.Reset()
+	if stmt.Step() && stmt.ColumnInt64(0) != w.version {
+		w.version = stmt.ColumnInt64(0)
+		clear(w.counts)
+		clear(w.definitions)
+	}
+	return stmt.Err()
+}
+
+// checkFiles runs after each commit, before the callers are answered. If the WAL is too short, SQLite knows whether
+// another process has emptied it.
 func (w *writer) checkFiles() error {
 	database, err := w.files.check(w.databaseSize, w.wal.bytes())
+	if err != nil {
+		if pages, _, lookErr := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_NOOP); lookErr == nil {
+			w.wal.grown(int64(pages))
+			database, err = w.files.check(w.databaseSize, w.wal.bytes())
+		}
+	}
 	w.databaseSize = max(w.databaseSize, database)
 	switch {
 	case err != nil && w.filesErr == nil:

@@ -17,6 +17,7 @@ var historyTests = []test{
 	{"in the order of updates", testHistory},
 	{"is removed", testHistoryRemoved},
 	{"goes with its submission", testHistoryDeleted},
+	{"without a name that is removed", testRemoveName},
 	{"is not stored by an update that fails", testHistoryOfFailedUpdate},
 	{"has at most so many steps", testHistorySteps},
 	{"has at most so many bytes", testHistoryBytes},
@@ -99,6 +100,39 @@ func testHistoryRemoved(t *testing.T, b *bench) {
 	b.addStep(t, r, again)
 	b.history(t, r, again)
 	b.history(t, other, step("other"))
+}
+
+// testRemoveName: all else stays, also of other submissions and of other names.
+func testRemoveName(t *testing.T, b *bench) {
+	r, other := b.create(t, sample("form", "amy", "x")), b.create(t, sample("form", "amy", "x"))
+	eves, nobodys := step("3"), step("1")
+	eves.Username, nobodys.Username = "eve", ""
+	for _, r := range []record{r, other} {
+		b.addStep(t, r, step("1"))
+		b.addStep(t, r, eves)
+		b.change(t, r, changed, "bob")
+	}
+	for _, name := range []string{"BOB", "", "bob", "bob"} {
+		if err := b.RemoveName(ctx, r.key(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wrong := r.key()
+	wrong.FormID = "another"
+	if err := b.RemoveName(ctx, wrong, "amy"); err != nil {
+		t.Errorf("of a submission that is not there: %v", err)
+	}
+	b.history(t, r, nobodys, eves)
+	b.history(t, other, step("1"), eves)
+	for _, c := range []struct {
+		r       record
+		changer string
+	}{{r, ""}, {other, "bob"}} {
+		sub, err := b.Get(ctx, c.r.key())
+		if err != nil || sub.Changer != c.changer || !sub.Changed.Equal(changed.Truncate(time.Millisecond)) || sub.Username != "amy" {
+			t.Errorf("changed by %q on %v, sent by %q, %v; want %q", sub.Changer, sub.Changed, sub.Username, err, c.changer)
+		}
+	}
 }
 
 func testHistoryDeleted(t *testing.T, b *bench) {

@@ -17,6 +17,7 @@ var sessionTests = []test{
 	{"a hash is given once", testSessionHash},
 	{"renewed is later, never earlier", testRenewSession},
 	{"deleted is gone, and can't be renewed", testDeleteSession},
+	{"all of an owner are counted and deleted", testDeleteSessions},
 	{"an owner has a limited number of sessions", testMaxSessions},
 	{"concurrent sign-ins of one owner", testConcurrentSessions},
 	{"expired sessions are removed, the oldest first", testExpiredSessions},
@@ -105,6 +106,21 @@ func testRenewSession(t *testing.T, b *bench) {
 		b.checkSession(t, s)
 	}
 	b.checkSession(t, other)
+}
+
+func testDeleteSessions(t *testing.T, b *bench) {
+	first, second, bobs := b.signIn(t, session("a", "amy", 1)), b.signIn(t, session("b", "amy", 2)), b.signIn(t, session("c", "bob", 1))
+	for _, want := range []int{2, 0} {
+		if n, err := b.CountSessions(ctx, first.Owner); n != want || err != nil {
+			t.Errorf("%d sessions, %v; want %d", n, err, want)
+		}
+		if err := b.DeleteSessions(ctx, first.Owner); err != nil {
+			t.Fatalf("delete: %v", err)
+		}
+	}
+	b.checkNoSession(t, first)
+	b.checkNoSession(t, second)
+	b.checkSession(t, bobs)
 }
 
 func testDeleteSession(t *testing.T, b *bench) {

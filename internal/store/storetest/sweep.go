@@ -15,6 +15,7 @@ var sweepTests = []test{
 	{"an upload that was left alone is removed, one that goes on is not", testStaleUploads},
 	{"a file stays staged as long as its request goes on", testLongUpload},
 	{"a file stays as long as it is read", testFilesStayWhileRead},
+	{"deleted files are gone after a purge", testPurge},
 }
 
 // filesLeft waits until so many files have chunks, and so many belong to no submission.
@@ -109,4 +110,18 @@ func testFilesStayWhileRead(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	b.filesLeft(t, 0, 0)
+}
+
+func testPurge(t *testing.T, b *bench) {
+	large := b.stage(t, "large", noise(40*chunkSize)) // more than is removed at once
+	r, kept := b.create(t, withFiles(sample("form", "amy", "x"), large)), b.create(t, withFiles(sample("form", "amy", "x"), b.stage(t, "kept", noise(10))))
+	b.delete(t, r.key())
+	if err := b.Purge(ctx); err != nil {
+		t.Fatal(err)
+	}
+	const count = `SELECT count(*) || '' FROM file_chunks`
+	Same(t, "chunks", b.sql(t, b.Engine, b.dir, count), "1")
+	if err := b.openFile(t, kept.key(), kept.Files[0].ID).Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/formulary/formulary/internal/events"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/session"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/postgres"
+	"github.com/formulary/formulary/internal/store/sqlite"
+)
+
+// personFlags are those of the command person.
+type personFlags struct {
+	at                   location
+	keyFile, hooks, file string
+	erase, dryRun, yes   bool
+}
+
+func personCommand(streams Streams) *cli.Command {
+	var f personFlags
+	return &cli.Command{
+		Name:      "person",
+		Usage:     "export what is stored about a person, or erase it",
+		ArgsUsage: "NAME",
+		Description: "NAME is the user name as submissions have it, in the same upper and lower case. " +
+			"A server may run meanwhile.\n\n" +
+			"   formulary person amy --data data --export amy.zip\n" +
+			"   formulary person amy --data data --erase --dry-run\n" +
+			"   formulary person amy --data data --erase --hooks hooks.yaml --yes\n\n" +
+			"--export writes a new ZIP file: submissions.ndjson and history.ndjson, with a line for each submission of the\n" +
+			"person and for each change that they made to one of these, and their files as files/ID/N-FIELD/NAME, where ID\n" +
+			"is that of the submission and N counts its files.\n" +
+			"--erase deletes the submissions of the person for good, with files and history, tells webhooks, ends sessions,\n" +
+			"and removes the name where it tells who changed a submission of somebody else. If it was interrupted, run it\n" +
+			"again. Remove the account first, or the person may go on.\n" +
+			"Anonymous submissions can't be found by a name. If the name is nowhere, the exit status is 1.",
+		Flags: []cli.Flag{
+			textFlag("data", &f.at.dir, "directory of the embedded database"),
+			textFlag("database", &f.at.url,
+				"PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
+			textFlag("export", &f.file, "write a ZIP file with what is stored about the person"),
+			boolFlag("erase", &f.erase, "delete what is stored about the person"),
+			boolFlag("dry-run", &f.dryRun, "with --erase: print what would be deleted, and change nothing"),
+			boolFlag("yes", &f.yes, "with --erase: do it"),
+			textFlag("hooks", &f.hooks, "with --erase: file of webhooks that are told of deleted submissions, as for serve"),
+			&cli.StringFlag{
+				Name: "anonymous-key", Destination: &f.keyFile, Sources: env("anonymous-key"),
+				DefaultText: anonymousKeyFile + " in --data",
+				Usage:       "with --erase: file with the key of the server, which finds the sessions of the person",
+			},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			name := cmd.Args().First()
+			err := cmp.Or(
+				refuse(cmd.Args().Len() != 1 || name == "", "person takes the name of a user"),
+				refuse(f.erase == (f.file != ""), "person takes either --export FILE or --erase"),
+				refuse(f.erase && !f.dryRun && !f.yes,
+					"--erase deletes for good: look with --dry-run what that would be, and add --yes"),
+				f.at.check(),
+			)
+			if err != nil {
+				return err
+			}
+			interrupted := "nothing was exported"
+			if f.erase {
+				interrupted = "run it again"
+			}
+			p := person{personFlags: &f, name: name, streams: streams}
+			p.listeners, err = configured(events.OpenListeners(f.hooks, nil, slog.New(slog.DiscardHandler)))
+			if err != nil {
+				return err
+			}
+			return withProgress(ctx, streams, interrupted, p.run)
+		},
+	}
+}
+
+// person is who is exported or erased.
+type person struct {
+	*personFlags
+	name      string
+	streams   Streams
+	listeners *events.Listeners
+	store     store.Engine
+	show      sqlite.Progress
+
+	found    []foundForm
+	sessions int
+	unread   error // why sessions were not looked for
+}
+
+// foundForm is how much a form has of a person.
+type foundForm struct {
+	store.FormCount     // their submissions
+	files, changes  int // files of these, and submissions of others that they changed
+}
+
+var errNowhere = errors.New("this name is nowhere in the store: write it as submissions have it, " +
+	"in the same upper and lower case")
+
+func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
+	p.show = show
+	if p.erase && !p.dryRun {
+		p.store, err = p.at.openShared(ctx, nil)
+	} else {
+		p.store, err = p.at.open(ctx, postgres.Options{MustExist: true, ReadOnly: true})
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.store.Close()) }()
+	if err := refuseUnfinished(ctx, p.store); err != nil {
+		return fmt.Errorf("%s: %w", p.at, err)
+	}
+	if p.erase {
+		err = p.eraseAll(ctx)
+	} else {
+		err = p.export(ctx)
+	}
+	if err == nil || p.erase { // also of an erasure that was interrupted
+		err = errors.Join(err, p.print())
+	}
+	return err
+}
+
+// visit calls do for all submissions, or only for those of the person.
+func (p *person) visit(
+	ctx context.Context, stage string, own bool, do func(*foundForm, forms.Submission) error,
+) error {
+	stored, err := p.store.CountForms(ctx, 0, 1)
+	for i, form := range stored {
+		found := &foundForm{FormCount: store.FormCount{PageID: form.PageID, FormID: form.FormID}}
+		q := store.Query{PageID: form.PageID, FormID: form.FormID, Changes: true}
+		if own {
+			q.Username = &p.name
+		}
+		err := p.store.Scan(ctx, q, func(sub forms.Submission) error { return do(found, sub) })
+		if found.Count+found.changes > 0 {
+			p.found = append(p.found, *found)
+		}
+		if err != nil {
+			return err
+		}
+		p.show(stage, "forms", int64(i+1), int64(len(stored)))
+	}
+	return err
+}
+
+// eraseAll begins with the sessions, so that the person does not go on. What an earlier run has left of
+// deleted submissions is removed in any case.
+func (p *person) eraseAll(ctx context.Context) error {
+	err := p.endSessions(ctx)
+	if err == nil {
+		err = p.visit(ctx, "erasing", false, func(f *foundForm, sub forms.Submission) error {
+			return p.eraseFrom(ctx, f, sub)
+		})
+	}
+	if err == nil && !p.dryRun {
+		err = p.store.Purge(ctx)
+	}
+	if err == nil && len(p.found) == 0 && p.sessions == 0 {
+		err = errNowhere
+	}
+	return err
+}
+
+func (p *person) endSessions(ctx context.Context) error {
+	stored, err := p.store.Setting(ctx, store.SettingAnonymousKey)
+	if err != nil || stored == "" { // no server was ever started
+		return err
+	}
+	key, err := service.LoadAnonymousKey(ctx, p.store, cmp.Or(p.keyFile, filepath.Join(p.at.dir, anonymousKeyFile)), false)
+	if errors.Is(err, service.ErrOtherKey) {
+		p.unread = err
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	sessions := session.New(session.Options{Store: p.store, OwnerKey: key})
+	p.sessions, err = sessions.Count(ctx, p.name)
+	if err == nil && !p.dryRun {
+		err = sessions.SignOutUser(ctx, p.name)
+	}
+	return err
+}
+
+// eraseFrom deletes a submission of the person, or removes their name from another.
+func (p *person) eraseFrom(ctx context.Context, f *foundForm, sub forms.Submission) error {
+	key := keyOf(sub)
+	if sub.Username == p.name {
+		sub, err := p.store.Get(ctx, key) // with its files
+		if err == nil && !p.dryRun {
+			form := &forms.Form{PageID: key.PageID, ID: key.FormID}
+			told := p.listeners.Events(form, "", false, store.SubmissionDeleted, time.Now(), nil)
+			err = p.store.Delete(ctx, key, nil, told...)
+		}
+		switch {
+		case err == nil:
+			f.Count, f.files = f.Count+1, f.files+len(sub.Files)
+		case errors.Is(err, store.ErrNotFound): // it was deleted meanwhile
+			err = nil
+		}
+		return err
+	}
+	if !sub.IsChanged() {
+		return nil
+	}
+	steps, err := p.store.History(ctx, sub.ID)
+	if err != nil || sub.Changer != p.name && !slices.ContainsFunc(steps, p.made) {
+		return err
+	}
+	f.changes++
+	if p.dryRun {
+		return nil
+	}
+	return p.store.RemoveName(ctx, key, p.name)
+}
+
+// made reports whether the person has made a change.
+func (p *person) made(step store.Step) bool { return step.Username == p.name }
+
+// print says what was found.
+func (p *person) print() error {
+	out := tabwriter.NewWriter(p.streams.Out, 0, 0, 2, ' ', 0)
+	if len(p.found) > 0 {
+		_, _ = fmt.Fprintln(out, "PAGE\tFORM\tSUBMISSIONS\tFILES\tCHANGES TO OTHERS") // Flush returns the error
+	}
+	for _, f := range p.found {
+		_, _ = fmt.Fprintf(out, "%d\t%s\t%d\t%d\t%d\n", f.PageID, f.FormID, f.Count, f.files, f.changes)
+	}
+	switch {
+	case p.unread != nil:
+		_, _ = fmt.Fprintf(out, "Sessions were not looked for, and end within %v: %v\n", session.Lifetime, p.unread)
+	case p.erase:
+		_, _ = fmt.Fprintf(out, "Sessions: %d.\n", p.sessions)
+	}
+	_, _ = fmt.Fprintln(out, "Anonymous submissions can't be found by a name.")
+	return out.Flush()
+}
+
+func keyOf(s forms.Submission) store.Key {
+	return store.Key{PageID: s.PageID, FormID: s.FormID, ID: s.ID}
+}
