@@ -10,7 +10,7 @@ GOTEST = FORMULARY_BINARY=$(abspath $(BINARY)) CGO_ENABLED=0 $(GO) run -trimpath
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # what is missing is told first; the tools use all cores by themselves
-.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-deps-release check-release check-deploy check-openapi screenshots clean
+.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-deps-release check-release check-deploy check-openapi screenshots release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,11 +37,13 @@ lint: export GOFLAGS := $(GOFLAGS) -trimpath
 lint: ## formatting, vet and the linters of .golangci.yml
 	$(TOOL) golangci-lint run
 	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run
+	cd scripts/release && $(GO) tool -modfile=../../tools/go.mod golangci-lint run
 
 tidy: ## fail if go.mod or go.sum is out of date
 	$(GO) mod tidy -diff
 	cd bench && $(GO) mod tidy -diff
 	cd tools && $(GO) mod tidy -diff
+	cd scripts/release && $(GO) mod tidy -diff
 
 fuzz: ## fuzz each parser for a minute
 	scripts/fuzz 60s
@@ -79,5 +81,9 @@ check-openapi: ## have Spectral and Redocly read openapi.yaml (by npx)
 screenshots: test-deps build ## write a picture of every page to docs/images/
 	FORMULARY_BINARY=$(abspath $(BINARY)) $(GO) test -tags release -count 1 -run '^TestScreenshots' ./e2e/browser -args -screenshots $(CURDIR)/docs/images
 
+# A commit gives the same bytes each time. docs/releasing.md says what comes before and after.
+release: ## write archives, packages and an image to dist/: make release VERSION=0.1.0
+	@cd scripts/release && CGO_ENABLED=0 $(GO) run -trimpath . "$(VERSION)"
+
 clean: ## remove what was built, and the examples' data
-	rm -rf bin .run
+	rm -rf bin dist .run

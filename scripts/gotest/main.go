@@ -45,6 +45,9 @@ var slow = []string{
 	"internal/web/embedtest", "internal/wiki", "internal/rest", "internal/server", "internal/session", "internal/web", "internal/auth",
 }
 
+// modules are the directories with a module of their own that has tests.
+var modules = []string{"scripts/release"}
+
 // together is how many of the other packages one call of go test has. Each call
 // costs a second.
 const together = 6
@@ -84,7 +87,11 @@ func run(timeout time.Duration, beside string) error {
 	if !canRace {
 		r.leftOut["the race detector, which needs a C compiler"]++
 	}
-	for _, c := range calls(packages) {
+	all := calls(packages)
+	for _, dir := range modules {
+		all = append(all, call{packages: []string{"."}, dir: dir})
+	}
+	for _, c := range all {
 		c.race = c.race && canRace
 		jobs = append(jobs, func() error { return c.run(timeout, env, r) })
 	}
@@ -129,6 +136,7 @@ func list() ([]string, error) {
 type call struct {
 	packages []string
 	race     bool
+	dir      string // of the module; "" for this one
 }
 
 // calls are those that test all packages, the slow ones first.
@@ -136,13 +144,13 @@ func calls(packages []string) []call {
 	var calls []call
 	for _, name := range slow {
 		if slices.Contains(packages, name) {
-			calls = append(calls, call{[]string{name}, isRaced(name)})
+			calls = append(calls, call{packages: []string{name}, race: isRaced(name)})
 		}
 	}
 	for _, race := range []bool{true, false} {
 		rest := slices.DeleteFunc(slices.Clone(packages), func(name string) bool { return isRaced(name) != race || slices.Contains(slow, name) })
 		for part := range slices.Chunk(rest, together) {
-			calls = append(calls, call{part, race})
+			calls = append(calls, call{packages: part, race: race})
 		}
 	}
 	return calls
@@ -171,6 +179,7 @@ func (c call) run(timeout time.Duration, env []string, r *reporter) error {
 		args = append(args, "./"+path.Clean(name))
 	}
 	cmd := exec.Command(goCommand(), args...) //nolint:gosec,noctx // the caller chooses both, and ends it by Ctrl-C
+	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()

@@ -1,0 +1,385 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/sassoftware/go-rpmutils"
+
+	"github.com/formulary/formulary/internal/cli"
+)
+
+// What a version may be, and that nothing is released which no commit has.
+func TestRefused(t *testing.T) {
+	root := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"}, args...)
+		_, err := command(root, "git", args...)
+		must(t, err)
+	}
+	git("init", "--quiet")
+	git("commit", "--quiet", "--allow-empty", "-m", "x")
+	for _, version := range []string{"", "v0.1.0", "0.1", "0.1.0.0", "01.1.0", "0.1.0-", "0.1.0-rc1", "0.1.0 linux", "../0.1.0", "0.1.0\n"} {
+		if _, err := newRelease(root, version); err == nil || !strings.Contains(err.Error(), "make release VERSION=0.1.0") {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+	for _, version := range []string{"0.1.0", "10.20.30", "1.0.0-rc.1"} {
+		if _, err := newRelease(root, version); err != nil {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(root, "new"), nil, 0o600))
+	if _, err := newRelease(root, "0.1.0"); err == nil || !strings.Contains(err.Error(), "changes that are not committed") || !strings.Contains(err.Error(), "?? new") {
+		t.Errorf("with a new file: %v", err)
+	}
+}
+
+// Names, contents and modes of all that is made for one platform.
+func TestRelease(t *testing.T) {
+	r, err := describe("../..", "0.1.0")
+	must(t, err)
+	r.dist = t.TempDir()
+	must(t, r.write([]platform{{"linux", "amd64"}}))
+	entries, err := os.ReadDir(r.dist)
+	must(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	same(t, "names", names, []string{
+		"SHA256SUMS", "formulary-0.1.0-1.x86_64.rpm", "formulary_0.1.0_amd64.deb", "formulary_0.1.0_linux_amd64.tar.gz",
+		"formulary_0.1.0_oci.tar", "formulary_0.1.0_sbom.cdx.json",
+	})
+	_, err = command(r.dist, "sha256sum", "--check", "--strict", "SHA256SUMS")
+	must(t, err)
+
+	archive := r.untar(t, unzip(t, r.open(t, "formulary_0.1.0_linux_amd64.tar.gz")))
+	same(t, "archive", list(archive, "formulary_0.1.0_linux_amd64/"), slices.Concat(
+		[]string{"-rw-r--r-- 0 LICENSE", "-rw-r--r-- 0 README.md", "-rw-r--r-- 0 completions/_formulary", "-rw-r--r-- 0 completions/formulary.bash", "-rw-r--r-- 0 completions/formulary.fish", "-rwxr-xr-x 0 formulary"},
+		manuals("-rw-r--r-- 0 man/", ".1")))
+	binary := find(archive, "formulary_0.1.0_linux_amd64/formulary").data
+	for name, text := range map[string]string{
+		"man/formulary-serve.1":      ".B \\-\\-listen STRING\naddress to listen on. Default: 127.0.0.1:8080. Environment: FORMULARY_LISTEN.\n",
+		"man/formulary.1":            ".TH FORMULARY 1 " + r.time.Format(time.DateOnly) + " \"Formulary 0.1.0\"\n",
+		"completions/formulary.bash": "complete ", "completions/formulary.fish": "complete ", "completions/_formulary": "#compdef formulary\n",
+	} {
+		if data := find(archive, "formulary_0.1.0_linux_amd64/"+name).data; !strings.Contains(string(data), text) {
+			t.Errorf("%s does not have %q:\n%s", name, text, data)
+		}
+	}
+	r.checkVersion(t, binary)
+	t.Run("deb", func(t *testing.T) { r.checkDeb(t, binary) })
+	t.Run("rpm", func(t *testing.T) { r.checkRPM(t, binary) })
+	t.Run("image", func(t *testing.T) { r.checkImage(t, binary) })
+	t.Run("sbom", func(t *testing.T) { r.checkSBOM(t) })
+}
+
+// checkVersion runs the binary, where this machine can.
+func (r *release) checkVersion(t *testing.T, binary []byte) {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return
+	}
+	path := filepath.Join(t.TempDir(), "formulary")
+	must(t, os.WriteFile(path, binary, 0o700))
+	got, err := command(".", path, "version")
+	must(t, err)
+	if want := fmt.Sprintf("formulary 0.1.0 %s %s go", r.commit, r.time.Format(time.DateOnly)); !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// installed are the files that both packages have, with their modes.
+var installed = slices.Concat([]string{
+	"-rw------- 0 etc/formulary/formulary.env",
+	"-rwxr-xr-x 0 usr/bin/formulary",
+	"-rw-r--r-- 0 usr/lib/systemd/system/formulary-backup.service",
+	"-rw-r--r-- 0 usr/lib/systemd/system/formulary-backup.timer",
+	"-rw-r--r-- 0 usr/lib/systemd/system/formulary.service",
+	"-rw-r--r-- 0 usr/lib/systemd/system/formulary@.service",
+	"-rw-r--r-- 0 usr/lib/sysusers.d/formulary.conf",
+	"-rw-r--r-- 0 usr/lib/tmpfiles.d/formulary.conf",
+	"-rw-r--r-- 0 usr/share/bash-completion/completions/formulary",
+	"-rw-r--r-- 0 usr/share/doc/formulary/README.md",
+	"-rw-r--r-- 0 usr/share/fish/vendor_completions.d/formulary.fish",
+}, manuals("-rw-r--r-- 0 usr/share/man/man1/", ".1.gz"))
+
+func (r *release) checkDeb(t *testing.T, binary []byte) {
+	members := map[string][]byte{}
+	data := r.open(t, "formulary_0.1.0_amd64.deb")
+	for rest := data[len("!<arch>\n"):]; len(rest) > 60; { // the format of ar(5)
+		size, err := strconv.Atoi(strings.TrimSpace(string(rest[48:58])))
+		must(t, err)
+		members[strings.TrimRight(string(rest[:16]), " /")] = rest[60 : 60+size]
+		rest = rest[60+size+size%2:]
+	}
+	control := r.untar(t, unzip(t, members["control.tar.gz"]))
+	same(t, "control", list(control, "./"), []string{
+		"-rw-r--r-- 0 conffiles", "-rw-r--r-- 0 control", "-rw-r--r-- 0 md5sums", "-rwxr-xr-x 0 postinst", "-rwxr-xr-x 0 postrm", "-rwxr-xr-x 0 prerm",
+	})
+	if got := string(find(control, "./conffiles").data); got != "/etc/formulary/formulary.env\n" {
+		t.Errorf("conffiles: %q", got)
+	}
+	if got := string(find(control, "./control").data); !strings.Contains(got, "\nVersion: 0.1.0\n") || !strings.Contains(got, "\nArchitecture: amd64\n") {
+		t.Errorf("control: %s", got)
+	}
+	inside := r.untar(t, unzip(t, members["data.tar.gz"]))
+	files := slices.DeleteFunc(slices.Clone(inside), func(f file) bool { return f.mode.IsDir() })
+	same(t, "data", list(files, "./"), append([]string{
+		"-rw-r--r-- 0 usr/share/doc/formulary/copyright", "-rw-r--r-- 0 usr/share/zsh/vendor-completions/_formulary",
+	}, installed...))
+	checkInstalled(t, binary, func(name string) []byte { return find(inside, "./"+name).data })
+}
+
+func (r *release) checkRPM(t *testing.T, binary []byte) {
+	pack, err := rpmutils.ReadRpm(bytes.NewReader(r.open(t, "formulary-0.1.0-1.x86_64.rpm")))
+	must(t, err)
+	if name, err := pack.Header.GetNEVRA(); err != nil || name.String() != "formulary-0:0.1.0-1.x86_64.rpm" {
+		t.Errorf("%v, %v", name, err)
+	}
+	infos, err := pack.Header.GetFiles()
+	must(t, err)
+	const config, noReplace = 1, 1 << 4
+	var files []string
+	for _, f := range infos {
+		files = append(files, fmt.Sprintf("%v 0 %s", fs.FileMode(f.Mode()).Perm(), strings.TrimPrefix(f.Name(), "/")))
+		want := 0
+		if strings.HasPrefix(f.Name(), "/etc/") {
+			want = config | noReplace
+		}
+		if f.Flags()&(config|noReplace) != want || f.UserName() != "root" || f.GroupName() != "root" || int64(f.Mtime()) != r.time.Unix() {
+			t.Errorf("%s: flags %d, owner %s:%s, time %d", f.Name(), f.Flags(), f.UserName(), f.GroupName(), f.Mtime())
+		}
+	}
+	same(t, "files", files, append([]string{
+		"-rw-r--r-- 0 usr/share/licenses/formulary/LICENSE", "-rw-r--r-- 0 usr/share/zsh/site-functions/_formulary",
+	}, installed...))
+	for tag, text := range map[int]string{
+		rpmutils.POSTIN: "systemd-tmpfiles --create formulary.conf", rpmutils.PREUN: "disable --now", rpmutils.POSTUN: "try-restart formulary.service",
+	} {
+		if script, err := pack.Header.GetString(tag); err != nil || !strings.Contains(script, text) {
+			t.Errorf("script %d: %q, %v", tag, script, err)
+		}
+	}
+	dir := t.TempDir()
+	must(t, pack.ExpandPayload(dir))
+	checkInstalled(t, binary, func(name string) []byte {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		must(t, err)
+		return data
+	})
+}
+
+// checkInstalled looks at what a package has adapted.
+func checkInstalled(t *testing.T, binary []byte, read func(name string) []byte) {
+	t.Helper()
+	if !bytes.Equal(read("usr/bin/formulary"), binary) {
+		t.Error("the binary is another one than in the archive")
+	}
+	for name, line := range map[string]string{
+		"usr/lib/systemd/system/formulary.service":        "\nExecStart=/usr/bin/formulary serve\n",
+		"usr/lib/systemd/system/formulary@.service":       "\nExecStart=/usr/bin/formulary serve --listen 127.0.0.1:%i\n",
+		"usr/lib/systemd/system/formulary-backup.service": "exec /usr/bin/formulary backup",
+		"etc/formulary/formulary.env":                     "\nFORMULARY_PAGES=/var/lib/formulary/pages\n",
+	} {
+		if text := string(read(name)); !strings.Contains(text, line) || strings.Contains(text, "/usr/local") {
+			t.Errorf("%s does not have %q:\n%s", name, line, text)
+		}
+	}
+	if page := unzip(t, read("usr/share/man/man1/formulary.1.gz")); !bytes.HasPrefix(page, []byte(".TH FORMULARY 1 ")) {
+		t.Errorf("manual page: %s", page)
+	}
+}
+
+func (r *release) checkImage(t *testing.T, binary []byte) {
+	dir := t.TempDir()
+	for _, f := range r.untar(t, r.open(t, "formulary_0.1.0_oci.tar")) {
+		if path := filepath.Join(dir, f.name); f.mode.IsDir() {
+			must(t, os.MkdirAll(path, 0o700))
+		} else {
+			must(t, os.WriteFile(path, f.data, 0o600))
+		}
+	}
+	root, err := layout.ImageIndexFromPath(dir)
+	must(t, err)
+	manifest, err := root.IndexManifest()
+	must(t, err)
+	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "0.1.0" {
+		t.Fatalf("%+v", manifest)
+	}
+	index, err := root.ImageIndex(manifest.Manifests[0].Digest)
+	must(t, err)
+	images, err := index.IndexManifest()
+	must(t, err)
+	if len(images.Manifests) != 1 || images.Manifests[0].Platform.String() != "linux/amd64" {
+		t.Fatalf("%+v", images)
+	}
+	image, err := index.Image(images.Manifests[0].Digest)
+	must(t, err)
+	config, err := image.ConfigFile()
+	must(t, err)
+	checkConfig(t, config)
+	layers, err := image.Layers()
+	must(t, err)
+	content, err := layers[0].Uncompressed()
+	must(t, err)
+	data, err := io.ReadAll(content)
+	must(t, err)
+	files := r.untar(t, data)
+	same(t, "layer", list(files, ""), []string{
+		"drwx------ 65532 data/", "drwxr-xr-x 0 etc/", "drwxr-xr-x 0 etc/ssl/", "drwxr-xr-x 0 etc/ssl/certs/",
+		"-rw-r--r-- 0 etc/ssl/certs/ca-certificates.crt", "-rwxr-xr-x 0 formulary",
+	})
+	if count := strings.Count(string(find(files, "etc/ssl/certs/ca-certificates.crt").data), "BEGIN CERTIFICATE"); count < 100 {
+		t.Errorf("%d certificates", count)
+	}
+	if !bytes.Equal(find(files, "formulary").data, binary) {
+		t.Error("the binary is another one than in the archive")
+	}
+}
+
+// checkConfig holds the configuration of the image against the Dockerfile.
+func checkConfig(t *testing.T, config *v1.ConfigFile) {
+	t.Helper()
+	text, err := os.ReadFile("../../deploy/docker/Dockerfile")
+	must(t, err)
+	setting := func(pattern string) string {
+		match := regexp.MustCompile(`(?ms)^` + pattern).FindStringSubmatch(strings.ReplaceAll(string(text), "\\\n", ""))
+		if match == nil {
+			t.Fatalf("the Dockerfile has no %s", pattern)
+		}
+		return match[1]
+	}
+	c := config.Config
+	same(t, "ENV", c.Env, strings.Fields(setting(`ENV ([^\n]*)`)))
+	for name, pair := range map[string][2]string{
+		"user":       {c.User, setting(`USER (\S+)`)},
+		"entrypoint": {fmt.Sprintf("%q", c.Entrypoint), setting(`ENTRYPOINT (\S+)`)},
+		"command":    {fmt.Sprintf("%q", c.Cmd), setting(`CMD (\S+)`)},
+		"volumes":    {fmt.Sprint(c.Volumes), "map[" + setting(`VOLUME (\S+)`) + ":{}]"},
+		"ports":      {fmt.Sprint(c.ExposedPorts), "map[" + setting(`EXPOSE (\S+)`) + "/tcp:{}]"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %s, and in the Dockerfile %s", name, pair[0], pair[1])
+		}
+	}
+	health, err := json.Marshal(c.Healthcheck)
+	must(t, err)
+	if got := string(health); got != `{"Test":["CMD","/formulary","health"],"Interval":10000000000,"Timeout":5000000000,"StartPeriod":30000000000}` {
+		t.Errorf("Healthcheck: %s", got)
+	}
+	setting(`HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD \["/formulary", "(health)"\]`)
+}
+
+func (r *release) checkSBOM(t *testing.T) {
+	var bom struct {
+		SerialNumber string
+		Metadata     struct{ Timestamp time.Time }
+		Components   []struct{ Name, Version string }
+	}
+	must(t, json.Unmarshal(r.open(t, "formulary_0.1.0_sbom.cdx.json"), &bom))
+	names := map[string]string{}
+	for _, c := range bom.Components {
+		names[c.Name] = c.Version
+	}
+	if names["std"] == "" || names["github.com/jackc/pgx/v5"] == "" || names["github.com/goreleaser/nfpm/v2"] != "" {
+		t.Errorf("components: %v", names)
+	}
+	if bom.SerialNumber != "" || !bom.Metadata.Timestamp.Equal(r.time) {
+		t.Errorf("serial number %q, time %v", bom.SerialNumber, bom.Metadata.Timestamp)
+	}
+}
+
+// manuals are the names of all manual pages: one of each command, and that of all.
+func manuals(before, after string) []string {
+	names := []string{before + "formulary" + after}
+	for _, c := range cli.Root(cli.Streams{}).Commands {
+		names = append(names, before+"formulary-"+c.Name+after)
+	}
+	return names
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares two lists in any order.
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// list writes files as ls -l does: mode, owner, name.
+func list(files []file, prefix string) (lines []string) {
+	for _, f := range files {
+		lines = append(lines, fmt.Sprintf("%v %d %s", f.mode, f.owner, strings.TrimPrefix(f.name, prefix)))
+	}
+	return lines
+}
+
+func find(files []file, name string) file {
+	i := slices.IndexFunc(files, func(f file) bool { return f.name == name })
+	if i < 0 {
+		return file{}
+	}
+	return files[i]
+}
+
+func (r *release) open(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(r.dist, name))
+	must(t, err)
+	return data
+}
+
+func unzip(t *testing.T, data []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	must(t, err)
+	data, err = io.ReadAll(z)
+	must(t, err)
+	return data
+}
+
+// untar reads an archive, in which everything has the time of the commit.
+func (r *release) untar(t *testing.T, data []byte) (files []file) {
+	t.Helper()
+	for reader := tar.NewReader(bytes.NewReader(data)); ; {
+		h, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		must(t, err)
+		data, err := io.ReadAll(reader)
+		must(t, err)
+		if !h.ModTime.Equal(r.time) || h.Uid != h.Gid {
+			t.Errorf("%s: %v, %d:%d", h.Name, h.ModTime, h.Uid, h.Gid)
+		}
+		files = append(files, file{name: h.Name, mode: h.FileInfo().Mode(), owner: h.Uid, data: data})
+	}
+}
