@@ -65,7 +65,7 @@ func TestPackage(t *testing.T) {
 	m.run(t, "", keeps)
 	dpkg("stop formulary.service\n--system stop formulary-backup.timer formulary@*.service\n--system daemon-reload\n", "--remove", "formulary")
 	m.run(t, "", keeps+" && test ! -e /usr/bin/formulary && test ! -e /usr/lib/systemd/system/formulary.service")
-	dpkg("", "--purge", "formulary")
+	dpkg("daemon-reload\n", "--purge", "formulary")
 	m.run(t, "", "test ! -e /etc/formulary && test ! -e /var/lib/formulary && test -d /var/lib/formulary-backup")
 }
 
