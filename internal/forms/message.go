@@ -30,7 +30,9 @@ func SayN(one, many string, n int, args ...any) *Message {
 }
 
 // English makes a message that has no translations, because no page shows it.
-func English(text string) *Message { return &Message{Text: text} }
+func English(format string, args ...any) *Message {
+	return &Message{Text: fmt.Sprintf(format, args...)}
+}
 
 // Join makes one message of several.
 func Join(messages []*Message) *Message { return &Message{Text: "{0}", Args: []any{messages}} }
@@ -84,11 +86,17 @@ func Fill(text string, args []any, write func(arg any) string) string {
 	if len(args) == 0 {
 		return text
 	}
-	placeholders := make([]string, 0, 2*len(args))
-	for i, arg := range args {
-		placeholders = append(placeholders, "{"+strconv.Itoa(i)+"}", write(arg))
+	filled := ""
+	for {
+		before, placeholder, found := strings.Cut(text, "{")
+		if filled += before; !found {
+			return filled
+		}
+		if i := int(placeholder[0] - '0'); i < len(args) {
+			filled += write(args[i])
+		}
+		text = placeholder[len("0}"):]
 	}
-	return strings.NewReplacer(placeholders...).Replace(text)
 }
 
 // MarshalText is for JSON.

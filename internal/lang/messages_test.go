@@ -288,6 +288,9 @@ func checkTranslation(t *testing.T, m used, form, text string) {
 	if !same(placeholder) && !inWords {
 		t.Errorf("%q has other placeholders: %q", m.text, text)
 	}
+	if strings.ContainsAny(placeholder.ReplaceAllString(text+m.text+m.one, ""), "{}") {
+		t.Errorf("%q: %q has braces that are no placeholder", m.text, text)
+	}
 	if !same(tags) {
 		t.Errorf("%q has other tags: %q", m.text, text)
 	}

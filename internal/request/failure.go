@@ -80,16 +80,23 @@ func FailureOf(ctx context.Context, err error) Failure {
 			Detail: forms.Say("The proxy in front of this service has not said who you are, and nothing was changed. " +
 				"Sign in again in another tab, then go back and try once more."),
 		}
+	case errors.As(err, &waits) && waits.Captcha:
+		return tooMany(waits.RetryAfter, forms.SayN(
+			"After failed attempts the wiki wants a CAPTCHA solved. Sign in to the wiki itself, then try again in {0} second.",
+			"After failed attempts the wiki wants a CAPTCHA solved. Sign in to the wiki itself, then try again in {0} seconds.",
+			wholeSeconds(waits.RetryAfter)))
 	case errors.As(err, &waits):
-		return Failure{
-			Status: http.StatusTooManyRequests, RetryAfter: waits.RetryAfter,
-			Detail: wikiWait(waits.Captcha, wholeSeconds(waits.RetryAfter)),
-		}
+		return tooMany(waits.RetryAfter, forms.SayN(
+			"The wiki takes no sign-in of yours right now. Try again in {0} second.",
+			"The wiki takes no sign-in of yours right now. Try again in {0} seconds.", wholeSeconds(waits.RetryAfter)))
+	case errors.As(err, &throttled) && throttled.Busy:
+		return tooMany(throttled.RetryAfter, forms.SayN(
+			"Too many logins at the same time. Try again in {0} second.",
+			"Too many logins at the same time. Try again in {0} seconds.", wholeSeconds(throttled.RetryAfter)))
 	case errors.As(err, &throttled):
-		return Failure{
-			Status: http.StatusTooManyRequests, RetryAfter: throttled.RetryAfter,
-			Detail: loginWait(throttled.Busy, wholeSeconds(throttled.RetryAfter)),
-		}
+		return tooMany(throttled.RetryAfter, forms.SayN(
+			"Too many failed attempts to log in. Try again in {0} second.",
+			"Too many failed attempts to log in. Try again in {0} seconds.", wholeSeconds(throttled.RetryAfter)))
 	case errors.As(err, &down):
 		return Failure{
 			Status: http.StatusServiceUnavailable, RetryAfter: cmp.Or(down.RetryAfter, retryDelay), Log: true,
@@ -114,26 +121,9 @@ func FailureOf(ctx context.Context, err error) Failure {
 	}
 }
 
-// wikiWait says that the wiki takes no password for so many seconds.
-func wikiWait(captcha bool, seconds int) *forms.Message {
-	if captcha {
-		return forms.SayN("After failed attempts the wiki wants a CAPTCHA solved. "+
-			"Sign in to the wiki itself, then try again in {0} second.",
-			"After failed attempts the wiki wants a CAPTCHA solved. "+
-				"Sign in to the wiki itself, then try again in {0} seconds.", seconds)
-	}
-	return forms.SayN("The wiki takes no sign-in of yours right now. Try again in {0} second.",
-		"The wiki takes no sign-in of yours right now. Try again in {0} seconds.", seconds)
-}
-
-// loginWait says that no password is checked for so many seconds.
-func loginWait(busy bool, seconds int) *forms.Message {
-	if busy {
-		return forms.SayN("Too many logins at the same time. Try again in {0} second.",
-			"Too many logins at the same time. Try again in {0} seconds.", seconds)
-	}
-	return forms.SayN("Too many failed attempts to log in. Try again in {0} second.",
-		"Too many failed attempts to log in. Try again in {0} seconds.", seconds)
+// tooMany is the failure of a login that may be tried again after a while.
+func tooMany(wait time.Duration, detail *forms.Message) Failure {
+	return Failure{Status: http.StatusTooManyRequests, RetryAfter: wait, Detail: detail}
 }
 
 // wholeSeconds rounds up.

@@ -189,7 +189,7 @@ func (m *multipartBody) filePart(p formPart) error {
 	m.sent[name]++
 	tooMany, stage := m.sent[name] > service.MaxFilesPerField, false
 	if tooMany && m.extra == nil {
-		return errNoRoom(forms.English(fmt.Sprintf("A field may have %d files.", service.MaxFilesPerField)))
+		return errNoRoom(forms.English("A field may have %d files.", service.MaxFilesPerField))
 	}
 	switch {
 	case field == nil:

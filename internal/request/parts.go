@@ -28,7 +28,7 @@ const (
 	readAhead     = 8 << 10  // more than mime/multipart reads ahead
 )
 
-var msgPartHeader = forms.English(fmt.Sprintf("The header of a part is larger than %d bytes.", maxPartHeader))
+var msgPartHeader = forms.English("The header of a part is larger than %d bytes.", maxPartHeader)
 
 // errNoRoom says which bound of a multipart body is exceeded.
 func errNoRoom(detail *forms.Message) error {
@@ -50,7 +50,7 @@ func boundaryOf(h http.Header) (string, error) {
 	contentType := h.Get("Content-Type")
 	if len(contentType) > maxPartField {
 		return "", forms.InvalidRequest(forms.English(
-			fmt.Sprintf("Content-Type must not be longer than %d bytes", maxPartField)))
+			"Content-Type must not be longer than %d bytes", maxPartField))
 	}
 	_, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
@@ -63,7 +63,7 @@ func boundaryOf(h http.Header) (string, error) {
 	boundary := params["boundary"]
 	if boundary == "" || len(boundary) > maxBoundary {
 		return "", forms.InvalidRequest(forms.English(
-			fmt.Sprintf("Content-Type must name a boundary of 1 to %d characters", maxBoundary)))
+			"Content-Type must name a boundary of 1 to %d characters", maxBoundary))
 	}
 	return boundary, nil
 }
@@ -172,18 +172,17 @@ func (p *partReader) describe(part *multipart.Part) (formPart, error) {
 	for _, field := range []string{"Content-Disposition", "Content-Type"} {
 		if len(part.Header.Get(field)) > maxPartField {
 			return formPart{}, errNoRoom(forms.English(
-				fmt.Sprintf("The %s of a part is longer than %d bytes.", field, maxPartField)))
+				"The %s of a part is longer than %d bytes.", field, maxPartField))
 		}
 	}
 	disposition, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	name := escapedNames.Replace(params["name"])
 	if err != nil || disposition != "form-data" || name == "" || len(part.Header["Content-Disposition"]) > 1 {
-		return formPart{}, forms.InvalidRequest(forms.English(fmt.Sprintf(
-			`part %d must have one Content-Disposition: form-data; name="the id of a field"`, p.count,
-		)))
+		return formPart{}, forms.InvalidRequest(forms.English(
+			`part %d must have one Content-Disposition: form-data; name="the id of a field"`, p.count))
 	}
 	if !utf8.ValidString(name) {
-		return formPart{}, forms.InvalidRequest(forms.English(fmt.Sprintf("the name of part %d is not in UTF-8", p.count)))
+		return formPart{}, forms.InvalidRequest(forms.English("the name of part %d is not in UTF-8", p.count))
 	}
 	fileName, isFile := params["filename"]
 	return formPart{part, name, escapedNames.Replace(fileName), isFile}, nil
@@ -217,9 +216,8 @@ func (p *partReader) explain(c *Call, err error) error {
 		return forms.InvalidRequest(forms.English(
 			"the body is not valid multipart/form-data: it ends before its last boundary"))
 	case errors.Is(err, errNotMultipart):
-		return forms.InvalidRequest(forms.English(fmt.Sprintf(
-			"the body is not valid multipart/form-data: part %d can't be read", p.count+1,
-		)))
+		return forms.InvalidRequest(forms.English(
+			"the body is not valid multipart/form-data: part %d can't be read", p.count+1))
 	default:
 		return err
 	}

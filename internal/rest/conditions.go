@@ -85,7 +85,7 @@ func parseTags(name string, lines []string) (tags []string, err error) {
 		return []string{anyTag}, nil
 	case !tagList.MatchString(text):
 		return nil, forms.InvalidRequest(forms.English(
-			name + ` must be "*", or entity tags in double quotes, separated by commas`))
+			`%s must be "*", or entity tags in double quotes, separated by commas`, name))
 	}
 	return oneTag.FindAllString(text, -1), nil
 }

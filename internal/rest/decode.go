@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -50,9 +49,9 @@ const maxNameBytes = 256 << 10 // of all names together; ids of a thousand field
 
 var (
 	wrongType     = forms.English("must be a text, or a list of texts")
-	tooManyNames  = forms.English(fmt.Sprintf("the body has more than %d fields", request.MaxNames))
-	tooLongNames  = forms.English(fmt.Sprintf("the ids of the fields have more than %d bytes together", maxNameBytes))
-	tooManyValues = forms.English(fmt.Sprintf("is too long: all lists together may hold %d values", request.MaxValues))
+	tooManyNames  = forms.English("the body has more than %d fields", request.MaxNames)
+	tooLongNames  = forms.English("the ids of the fields have more than %d bytes together", maxNameBytes)
+	tooManyValues = forms.English("is too long: all lists together may hold %d values", request.MaxValues)
 )
 
 var bodies = sync.Pool{New: func() any { return new(body) }}
@@ -152,10 +151,10 @@ func (d decoder) explain(err error) error {
 	case ok && duplicate && !below:
 		return forms.InvalidField(field, forms.English("is there twice"))
 	case ok && !errors.Is(syntax.Err, io.ErrUnexpectedEOF):
-		return forms.InvalidField(field, forms.English("is not valid JSON: "+reason))
+		return forms.InvalidField(field, forms.English("is not valid JSON: %s", reason))
 	default:
 		return forms.InvalidRequest(forms.English(
-			fmt.Sprintf("the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset)))
+			"the body is not valid JSON: %s at byte %d", reason, syntax.ByteOffset))
 	}
 }
 
@@ -269,7 +268,7 @@ func (d *body) skip() error {
 // Any other value is not read: no field is in it.
 func (d *body) mustObject(message string, member func(name []byte) error) error {
 	if kind := d.json.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
-		return forms.InvalidRequest(forms.English(message))
+		return forms.InvalidRequest(forms.English("%s", message))
 	}
 	_, err := d.object(func(name []byte) error {
 		if err := d.count(len(name)); err != nil {
@@ -384,7 +383,7 @@ func (d *body) entry(id string) (forms.Answer, error) {
 			hasID = true
 			same, _, err := d.text()
 			if string(same) != id {
-				answer.Malformed = forms.English(fmt.Sprintf("its fieldId must be %q, too", forms.Clip(id)))
+				answer.Malformed = forms.English("its fieldId must be %q, too", forms.Clip(id))
 			}
 			return err
 		case "value":
@@ -413,5 +412,5 @@ func (d *body) entry(id string) (forms.Answer, error) {
 }
 
 func unknownMember(name []byte) *forms.Message {
-	return forms.English(fmt.Sprintf("unknown member %q", forms.Clip(string(name))))
+	return forms.English("unknown member %q", forms.Clip(string(name)))
 }

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -21,9 +20,8 @@ func idempotencyKey(h http.Header) (string, error) {
 	}
 	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
 	if len(values) > 1 || values[0] == "" || len(values[0]) > maxKey || strings.ContainsFunc(values[0], invisible) {
-		return "", forms.InvalidRequest(forms.English(fmt.Sprintf(
-			"Idempotency-Key must be given once, with 1 to %d visible ASCII characters", maxKey,
-		)))
+		return "", forms.InvalidRequest(forms.English(
+			"Idempotency-Key must be given once, with 1 to %d visible ASCII characters", maxKey))
 	}
 	return values[0], nil
 }

@@ -140,7 +140,7 @@ func TestNextIsLocal(t *testing.T) {
 func TestSignInWithWiki(t *testing.T) {
 	const advice = "Make a bot password."
 	w := wikitest.New(nil)
-	w.Fail(&livewiki.AdviceError{Detail: forms.English(advice)})
+	w.Fail(&livewiki.AdviceError{Detail: forms.English("%s", advice)})
 	e := newEnv(t, wiki, func(o *envOptions) {
 		o.Browsers = auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: time.Hour, Recheck: time.Hour})
 		o.sessions.Users = o.Browsers
