@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"embed"
 	"io"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -70,13 +69,10 @@ var All = sync.OnceValue(load)
 func load() []*Language {
 	names, err := files.ReadDir("messages")
 	must(err)
-	all := make([]*Language, 1, len(names))
+	all := []*Language{read(English)}
 	for _, name := range names {
-		l := read(strings.TrimSuffix(name.Name(), path.Ext(name.Name())))
-		if l.Tag == English {
-			all[0] = l
-		} else {
-			all = append(all, l)
+		if tag := strings.TrimSuffix(name.Name(), ".yaml"); tag != English {
+			all = append(all, read(tag))
 		}
 	}
 	return all

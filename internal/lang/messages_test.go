@@ -161,7 +161,7 @@ func inTemplate(_ *testing.T, _, text string) (all []used) {
 	return all
 }
 
-// inCode finds calls of Say, SayN and Text with literals.
+// inCode finds calls of Say, SayN and Text with literals, and the words of filters, which stand in tables.
 func inCode(t *testing.T, name, text string) (all []used) {
 	if strings.HasSuffix(name, "_test.go") {
 		return nil
@@ -171,6 +171,11 @@ func inCode(t *testing.T, name, text string) (all []used) {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
+		if text, ok := node.(*ast.BasicLit); ok {
+			if text, _ := literal(text); strings.HasPrefix(text, "filter|") {
+				all = append(all, used{text: text})
+			}
+		}
 		call, ok := node.(*ast.CallExpr)
 		if !ok || len(call.Args) == 0 {
 			return true

@@ -127,7 +127,7 @@ func TestSummaryBounds(t *testing.T) {
 	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}, lang: english})
 	site := New(Options{Backend: request.NewBackend(request.Options{})})
 	var b bytes.Buffer
-	if err := site.templates[english]().ExecuteTemplate(&b, "summary", v); err != nil {
+	if err := site.speak[english]().templates.ExecuteTemplate(&b, "summary", v); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() > 1<<20 || v.Left != 1000-len(v.Fields) || v.Fields[0].LeftBars != 1000-maxFieldBars {

@@ -34,35 +34,33 @@ type activeFilter struct{ Label, Operator, Value, Remove string }
 
 // filterKind is how a column can be filtered by.
 type filterKind struct {
-	input     string                            // type of the control for a value that is typed
-	operators []forms.Operator                  // the usual one first
-	words     map[forms.Operator]*forms.Message // where they are not operatorWords
-	field     *forms.Field                      // an empty one for other columns
+	input     string                    // type of the control for a value that is typed
+	operators []forms.Operator          // the usual one first
+	words     map[forms.Operator]string // where they are not operatorWords
+	field     *forms.Field              // an empty one for other columns
 }
 
-// operatorWords are the operators as people say them.
-var operatorWords = map[forms.Operator]*forms.Message{
-	forms.Equals: isMessage, forms.NotEquals: forms.Say("filter|is not"),
-	forms.InList: forms.Say("filter|is one of (separated by ;)"), forms.Contains: forms.Say("filter|contains"),
-	forms.Between: forms.Say("filter|is between"), thisMonth: forms.Say("filter|is this month"),
-	lastMonth: forms.Say("filter|is last month"), lastWeek: forms.Say("filter|is in the last 7 days"),
-	forms.Empty: forms.Say("filter|is empty"), forms.NotEmpty: forms.Say("filter|is not empty"),
-	forms.GreaterThan: forms.Say("filter|is above or after"), forms.LessThan: forms.Say("filter|is below or before"),
+// operatorWords are the operators as people say them: messages.
+var operatorWords = map[forms.Operator]string{
+	forms.Equals: "filter|is", forms.NotEquals: "filter|is not",
+	forms.InList: "filter|is one of (separated by ;)", forms.Contains: "filter|contains",
+	forms.Between: "filter|is between", thisMonth: "filter|is this month",
+	lastMonth: "filter|is last month", lastWeek: "filter|is in the last 7 days",
+	forms.Empty: "filter|is empty", forms.NotEmpty: "filter|is not empty",
+	forms.GreaterThan: "filter|is above or after", forms.LessThan: "filter|is below or before",
 }
 
 var (
-	isMessage   = forms.Say("filter|is")
-	oneOf       = forms.Say("filter|is one of")
-	above       = forms.Say("filter|is above")
-	below       = forms.Say("filter|is below")
-	numberWords = map[forms.Operator]*forms.Message{forms.GreaterThan: above, forms.LessThan: below}
-	dateWords   = map[forms.Operator]*forms.Message{
-		forms.GreaterThan: forms.Say("filter|is after"), forms.LessThan: forms.Say("filter|is before"),
+	numberWords = map[forms.Operator]string{forms.GreaterThan: "filter|is above", forms.LessThan: "filter|is below"}
+	dateWords   = map[forms.Operator]string{
+		forms.GreaterThan: "filter|is after", forms.LessThan: "filter|is before",
 	}
-	choiceWords = map[forms.Operator]*forms.Message{forms.InList: oneOf, forms.GreaterThan: above, forms.LessThan: below}
-	manyWords   = map[forms.Operator]*forms.Message{
-		forms.Contains: forms.Say("filter|includes"), forms.Equals: forms.Say("filter|is exactly"),
-		forms.NotEquals: forms.Say("filter|is not exactly"),
+	choiceWords = map[forms.Operator]string{
+		forms.InList: "filter|is one of", forms.GreaterThan: "filter|is above", forms.LessThan: "filter|is below",
+	}
+	manyWords = map[forms.Operator]string{
+		forms.Contains: "filter|includes", forms.Equals: "filter|is exactly",
+		forms.NotEquals: "filter|is not exactly",
 	}
 
 	comparisons = []forms.Operator{forms.Equals, forms.NotEquals, forms.GreaterThan, forms.LessThan, forms.Between}
@@ -122,7 +120,7 @@ func filterKindOf(f *forms.Form, id string) filterKind {
 	return kind
 }
 
-func (k filterKind) word(operator forms.Operator) *forms.Message {
+func (k filterKind) word(operator forms.Operator) string {
 	return cmp.Or(k.words[operator], operatorWords[operator])
 }
 
@@ -152,7 +150,7 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	form.Rule = rule
 	for _, o := range kind.operators {
 		rule.Operators = append(rule.Operators, choice{
-			Value: string(o), Label: v.lang.Say(kind.word(o)), Chosen: string(o) == added.Operator,
+			Value: string(o), Label: v.lang.Text(kind.word(o)), Chosen: string(o) == added.Operator,
 		})
 	}
 	for _, o := range kind.field.Options {
@@ -171,7 +169,7 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 		id, operator, isFilter := request.ParseFilter(name)
 		switch {
 		case name == "username":
-			filter.Label, filter.Operator = v.lang.Text("User name"), v.lang.Say(isMessage)
+			filter.Label, filter.Operator = v.lang.Text("User name"), v.lang.Text("filter|is")
 		case name == "q":
 			filter.Label = v.lang.Text("Search")
 		case isFilter:
@@ -186,7 +184,7 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 
 // describe says a filter in words.
 func (k filterKind) describe(l *lang.Language, operator, value string) (words, shown string) {
-	words = cmp.Or(l.Say(k.word(forms.Operator(operator))), operator)
+	words = cmp.Or(l.Text(k.word(forms.Operator(operator))), operator)
 	show := k.field.LabelOf
 	if k.input == "date" {
 		show = l.DayText
@@ -196,9 +194,9 @@ func (k filterKind) describe(l *lang.Language, operator, value string) (words, s
 	case isUnary(operator):
 		return words, ""
 	case operator == string(forms.InList):
-		words = l.Say(oneOf)
+		words = l.Text("filter|is one of")
 		if !strings.Contains(value, forms.Separator) {
-			words = l.Say(isMessage)
+			words = l.Text("filter|is")
 		}
 		shown = strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, l.Text(", "))
 		if strings.HasSuffix(value, forms.Separator) { // as in links of the home page

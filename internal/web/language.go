@@ -1,10 +1,13 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/formulary/formulary/internal/lang"
@@ -16,35 +19,46 @@ const langName = "lang"
 
 const year = 365 * 24 * 60 * 60 // seconds
 
-// setLanguage sets the language of the reader: the chosen one, that of the browser's settings, or the
-// site's.
+// setLanguage sets the language of the reader: that of a parameter, which sets the cookie, that of the cookie, of the
+// browser's settings, or the site's.
 func (c *call) setLanguage() {
-	chosen := c.Site.chosenLanguage(c.w, c.Request)
+	chosen := lang.Find(c.URL.Query().Get(langName))
+	if chosen != nil {
+		http.SetCookie(c.w, &http.Cookie{ //nolint:gosec // it is no secret, and development is without TLS
+			Name: langName, Value: chosen.Tag, Path: cmp.Or(c.Site.Backend.BasePath, "/"), MaxAge: year,
+			HttpOnly: true, Secure: request.IsSecure(c.Request), SameSite: http.SameSiteLaxMode,
+		})
+	} else if cookie, err := c.Cookie(langName); err == nil {
+		chosen = lang.Find(cookie.Value)
+	}
 	c.Lang = cmp.Or(chosen, c.Site.browserLanguage(c.Request))
 	if c.Reads = c.Lang.Tag; chosen == nil {
 		c.Reads += ";q=0.001" // after the browser's settings: forms have languages that pages don't have
 	}
 }
 
-// chosenLanguage is the language that a request names in a parameter, which sets the cookie, or in the
-// cookie; nil for none.
-func (s *Site) chosenLanguage(w http.ResponseWriter, r *http.Request) *lang.Language {
-	if chosen := lang.Find(r.URL.Query().Get(langName)); chosen != nil {
-		http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is no secret, and development is without TLS
-			Name: langName, Value: chosen.Tag, Path: cmp.Or(s.Backend.BasePath, "/"), MaxAge: year,
-			HttpOnly: true, Secure: request.IsSecure(r), SameSite: http.SameSiteLaxMode,
-		})
-		return chosen
-	}
-	if cookie, err := r.Cookie(langName); err == nil {
-		return lang.Find(cookie.Value)
-	}
-	return nil
-}
-
 // browserLanguage is the language that the settings of a browser ask for.
 func (s *Site) browserLanguage(r *http.Request) *lang.Language {
 	return cmp.Or(lang.Match(r.Header.Get("Accept-Language")), lang.Find(s.Language))
+}
+
+// spoken is what the site says in one language.
+type spoken struct {
+	templates       *template.Template
+	messages, embed *request.Asset // messages.js and embed.js
+}
+
+func (s *Site) newSpoken(l *lang.Language) *spoken {
+	var source []byte
+	for _, name := range scripts {
+		source = append(source, readStatic(name)...)
+	}
+	title, _ := json.Marshal(l.Text("Form “{0}”", "{0}")) // strings can be encoded
+	embed := bytes.Replace(readStatic("embed.js"), []byte(`"Form “{0}”"`), title, 1)
+	return &spoken{
+		parseTemplates(s.Backend.BasePath, s.static, l),
+		request.NewAsset(l.ScriptMessages(source)), request.NewAsset(embed),
+	}
 }
 
 // languageLinks makes links to the same page in all languages, whose queries begin with the given one. They are
@@ -69,13 +83,10 @@ func languageLinks(current *lang.Language) func(query string) template.HTML {
 // langQuery begins the query of the same page in a language. A long query is left out: a page
 // would repeat it many times.
 func (c *call) langQuery() string {
-	prefix := "?" + langName + "="
-	if c.URL.RawQuery == "" || len(c.URL.RawQuery) > maxRowQuery {
-		return prefix
+	query := url.Values{}
+	if len(c.URL.RawQuery) <= maxRowQuery {
+		query = c.URL.Query()
 	}
-	query := c.URL.Query()
-	if query.Del(langName); len(query) == 0 {
-		return prefix
-	}
-	return "?" + query.Encode() + "&" + langName + "="
+	query.Del(langName)
+	return "?" + strings.TrimPrefix(query.Encode()+"&"+langName+"=", "&")
 }

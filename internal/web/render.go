@@ -142,7 +142,7 @@ func (c *call) render(status int, name string, page any) error {
 // size of the parts of the page that were executed before.
 func (c *call) execute(name string, data any, used, limit int) (*pageBuffer, error) {
 	html := &pageBuffer{limit: limit, hold: func(size int) error { return c.holdPage(used + size) }}
-	err := c.Site.templates[c.Lang]().ExecuteTemplate(html, name, data)
+	err := c.Site.speak[c.Lang]().templates.ExecuteTemplate(html, name, data)
 	c.endTurn()
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", name, err)

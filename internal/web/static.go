@@ -1,18 +1,15 @@
 package web
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
@@ -39,8 +36,6 @@ var scripts = []string{
 type staticFiles struct {
 	fingerprint string
 	content     map[string]*request.Asset // by name
-	// For each language messages.js and embed.js, made when they are used first.
-	messages, embed map[*lang.Language]func() *request.Asset
 }
 
 func newStaticFiles(brandCSS []byte) *staticFiles {
@@ -48,23 +43,9 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 	for _, name := range stylesheets {
 		style = append(style, readStatic(name)...)
 	}
-	s := &staticFiles{
-		content:  map[string]*request.Asset{"style.css": request.NewAsset(style)},
-		messages: map[*lang.Language]func() *request.Asset{}, embed: map[*lang.Language]func() *request.Asset{},
-	}
-	var source []byte
+	s := &staticFiles{content: map[string]*request.Asset{"style.css": request.NewAsset(style)}}
 	for _, name := range append(scripts, "icon.svg") {
 		s.content[name] = request.NewAsset(readStatic(name))
-		source = append(source, s.content[name].Content...)
-	}
-	for _, l := range lang.All() {
-		s.messages[l] = sync.OnceValue(func() *request.Asset {
-			return request.NewAsset(l.ScriptMessages(source))
-		})
-		s.embed[l] = sync.OnceValue(func() *request.Asset {
-			title, _ := json.Marshal(l.Text("Form “{0}”", "{0}")) // strings can be encoded
-			return request.NewAsset(bytes.Replace(readStatic("embed.js"), []byte(`"Form “{0}”"`), title, 1))
-		})
 	}
 	if brandCSS != nil {
 		s.content["brand.css"] = request.NewAsset(brandCSS)
@@ -111,7 +92,7 @@ func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	content := s.static.content[name]
 	fingerprint, tag, _ := strings.Cut(r.PathValue("fingerprint"), "-")
 	if l := lang.Find(tag); l != nil && name == "messages.js" {
-		content = s.static.messages[l]()
+		content = s.speak[l]().messages
 	}
 	if content == nil || fingerprint != s.static.fingerprint {
 		s.noRoute(w, r, nil) //nolint:contextcheck // it has the request
@@ -131,5 +112,5 @@ func (s *Site) serveEmbedScript(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", staticTypes[".js"])
 	h.Set("Cache-Control", "public, max-age=3600")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	s.static.embed[l]().Send(w, r)
+	s.speak[l]().embed.Send(w, r)
 }

@@ -7,7 +7,6 @@ package web
 import (
 	"cmp"
 	"errors"
-	"html/template"
 	"net/http"
 	"net/url"
 	"path"
@@ -52,7 +51,7 @@ type Site struct {
 	Options
 	routes    *request.Mux
 	static    *staticFiles
-	templates map[*lang.Language]func() *template.Template // made when they are used first
+	speak     map[*lang.Language]func() *spoken // made when a language is used first
 	summaries summaryCache
 	turns     chan struct{} // one for each request that renders something large
 }
@@ -131,11 +130,11 @@ func New(opts Options) *Site {
 	}
 	s.BrandName = cmp.Or(s.BrandName, "Formulary")
 	s.Language = cmp.Or(s.Language, lang.English)
-	s.templates = map[*lang.Language]func() *template.Template{}
+	s.speak = map[*lang.Language]func() *spoken{}
 	for _, l := range lang.All() {
-		s.templates[l] = sync.OnceValue(func() *template.Template { return parseTemplates(s.Backend.BasePath, s.static, l) })
+		s.speak[l] = sync.OnceValue(func() *spoken { return s.newSpoken(l) })
 	}
-	s.templates[lang.Find(s.Language)]()
+	s.speak[lang.Find(s.Language)]()
 	s.routes = request.NewMux(s.Backend.BasePath, s.noRoute)
 	for _, route := range routes {
 		if route.public && s.Sessions == nil {
