@@ -24,15 +24,12 @@ func (f *Form) Languages() []*Form {
 
 // In returns the form with the texts of a language. It is the default one if there are none, as in "".
 func (f *Form) In(tag string) *Form {
-	if f.languages == nil {
-		return f
-	}
-	for _, translated := range f.languages {
+	for _, translated := range f.Languages() {
 		if translated.Lang == tag {
 			return translated
 		}
 	}
-	return f.languages[0]
+	return f.Languages()[0]
 }
 
 // SetTitle sets the title in all languages.

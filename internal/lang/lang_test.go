@@ -82,7 +82,7 @@ func TestTranslate(t *testing.T) {
 
 // TestMisplaced: a message is no argument of something else.
 func TestMisplaced(t *testing.T) {
-	for _, text := range []string{`{{len (t "Send")}}`, `{{if tn "{0} problem" "{0} problems" .}}{{end}}`, `{{t "{0}" (len (len .))}}`, `{{t .}}`} {
+	for _, text := range []string{`{{len (t "Send")}}`, `{{if tn "{0} problem" "{0} problems" .}}{{end}}`, `{{t "{0}" (len (len .))}}`, `{{t .}}`, `{{tn .}}`} {
 		if _, err := template.New("a").Funcs(Find(English).Funcs()).Parse(Find(English).Translate(text)); err == nil {
 			t.Errorf("%s is taken", text)
 		}

@@ -156,7 +156,8 @@ func glob(t *testing.T, patterns ...string) map[string]string {
 // inTemplate finds calls of t and tn.
 func inTemplate(_ *testing.T, _, text string) (all []used) {
 	for _, call := range templateCalls.FindAllStringSubmatch(text, -1) {
-		all = append(all, used{one: unquote(call[1]), text: unquote(call[2])})
+		one, text := textsOf(call)
+		all = append(all, used{one: one, text: text})
 	}
 	return all
 }

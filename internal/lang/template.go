@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -10,7 +11,7 @@ import (
 // templateCalls are those of t and tn in templates: one or two texts, and arguments, which are fields, variables or
 // calls in parentheses.
 var templateCalls = regexp.MustCompile(
-	"(?:\\s*{{- t|{{t)(?:n\\s+(" + templateText + "))?\\s+(" + templateText + ")((?:\\s+" + argument.String() + ")*)}}")
+	"(?:\\s*{{- t|{{t)(n?)(?:\\s+(" + templateText + "))?\\s+(" + templateText + ")((?:\\s+" + argument.String() + ")*)}}")
 
 const templateText = "\"[^\"]*\"|`[^`]*`"
 
@@ -35,7 +36,8 @@ func (l *Language) Funcs() map[string]any {
 func (l *Language) Translate(source string) string {
 	return templateCalls.ReplaceAllStringFunc(source, func(call string) string {
 		parts := templateCalls.FindStringSubmatch(call)
-		one, text, args := unquote(parts[1]), unquote(parts[2]), argument.FindAllString(parts[3], -1)
+		one, text := textsOf(parts)
+		args := argument.FindAllString(parts[4], -1)
 		if one == "" {
 			return fill(l.find("", text, other), args)
 		}
@@ -50,6 +52,15 @@ func (l *Language) Translate(source string) string {
 		}
 		return translated
 	})
+}
+
+// textsOf are the texts of a call. tn has two, or one that is the same for any number; t has no first one.
+func textsOf(call []string) (one, text string) {
+	text = unquote(call[3])
+	if call[1] != "" {
+		one = cmp.Or(unquote(call[2]), text)
+	}
+	return one, text
 }
 
 // unquote is the text of a literal, which may have several lines; "" for none.

@@ -30,7 +30,6 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"path":         alone.path, // of a page that is never within a frame
 		"formPath":     alone.formPath,
 		"static":       func(name string) (string, error) { p, err := static.path(name, l); return base + p, err },
-		"isoDay":       func(t time.Time) string { return t.Format(time.DateOnly) },
 		"say":          l.Say,
 		"day":          l.Day,
 		"dir":          l.Dir,
@@ -110,12 +109,11 @@ func (c *call) layout(title string) Layout {
 
 // formLayout is that of a page about a form, whose title says which.
 func (c *call) formLayout(title string, access *service.Access) Layout {
-	if title == "" {
-		title = access.Form.Title
-	} else {
-		title = c.Lang.Text("{0}: {1}", title, access.Form.Title)
+	about := access.Form.Title
+	if title != "" {
+		about = c.Lang.Text("{0}: {1}", title, about)
 	}
-	l := c.layout(title)
+	l := c.layout(about)
 	l.Lang, l.About = access.Lang(), c.about(access)
 	return l
 }
