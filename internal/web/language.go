@@ -3,11 +3,11 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/formulary/formulary/internal/lang"
@@ -53,8 +53,8 @@ func (s *Site) newSpoken(l *lang.Language) *spoken {
 	for _, name := range scripts {
 		source = append(source, readStatic(name)...)
 	}
-	title := strconv.Quote(l.Text("Form “{0}”", "{0}"))
-	embed := bytes.Replace(readStatic("embed.js"), []byte(`"Form “{0}”"`), []byte(title), 1)
+	title, _ := json.Marshal(l.Text("Form “{0}”", "{0}")) // strings can be encoded
+	embed := bytes.Replace(readStatic("embed.js"), []byte(`"Form “{0}”"`), title, 1)
 	return &spoken{
 		parseTemplates(s.Backend.BasePath, s.static, l),
 		request.NewAsset(l.ScriptMessages(source)), request.NewAsset(embed),
