@@ -73,6 +73,8 @@ FORMULARY_TLS_KEY=k.pem | serve | --tls-cert and --tls-key
 - | serve --event-retry 721h | --event-retry 721h0m0s: use 0s to 720h
 - | serve --notify-interval 999ms | --notify-interval 999ms: use 1s to 24h
 - | serve --notify-interval 25h | --notify-interval 25h0m0s: use 1s to 24h
+- | serve --sweep-interval 999ms | --sweep-interval 999ms: use 1s to 24h
+- | serve --sweep-interval 25h | --sweep-interval 25h0m0s: use 1s to 24h
 - | serve --smtp smtp://host --public-url https://host | --smtp needs --mail-from ADDRESS
 FORMULARY_SMTP=smtp://host | serve --mail-from ann@example.org | and --public-url URL
 - | serve --base-path /forms/ --public-url https://host/ | --public-url must end with --base-path: add /forms to it

@@ -33,7 +33,7 @@ type config struct {
 	anonymousKey, brandCSS                   string
 	newAnonymousKey, accessLog, metrics      bool
 	maxBody, maxFile                         int
-	wikiRecheck, wikiRelogin                 time.Duration
+	wikiRecheck, wikiRelogin, sweepInterval  time.Duration
 	trustedProxies, frameAncestors, notified []string
 
 	at       location
@@ -75,9 +75,11 @@ func (c *config) flags() []cli.Flag {
 		listFlag("trusted-proxies", &c.trustedProxies,
 			"addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted"),
 		valueFlag("timezone", &c.timezone, "UTC",
-			"zone in which days begin: those of opens, closes, today, filters, summaries by day, "+
+			"zone in which days begin: those of opens, closes, keep, today, filters, summaries by day, "+
 				"and the times of exports from pages; "+
 				"a name such as Europe/Berlin, the same for all servers on one database"),
+		durationFlag("sweep-interval", &c.sweepInterval, time.Hour,
+			"how often submissions are deleted that their forms do not keep any longer, 1s to 24h"),
 		intFlag("max-body", &c.maxBody, request.DefaultMaxBody, "largest request body, and largest submission, in bytes"),
 		intFlag("max-file", &c.maxFile, service.DefaultMaxFile, "largest file of a submission, in bytes"),
 		intFlag("max-connections", &c.server.MaxConnections, server.DefaultMaxConnections,
@@ -117,6 +119,8 @@ func (c *config) check(cmd *cli.Command) error {
 		refuse(s.Listen == "", "--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces"),
 		refuse(c.maxBody < 1, "--max-body %d: use 1 or more", c.maxBody),
 		refuse(c.maxFile < 1, "--max-file %d: use 1 or more", c.maxFile),
+		refuse(c.sweepInterval < time.Second || c.sweepInterval > 24*time.Hour,
+			"--sweep-interval %v: use 1s to 24h", c.sweepInterval),
 		refuse(s.MaxConnections < 1, "--max-connections %d: use 1 or more", s.MaxConnections),
 		refuse((s.TLSCert == "") != (s.TLSKey == ""), "--tls-cert and --tls-key go together: give both or neither"),
 		refuse(lang.Find(c.web.Language) == nil,

@@ -164,7 +164,8 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
 	}
 	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch,
-		newDelivery(c, store, source, listeners, opts.Metrics, log), reload)
+		newDelivery(c, store, source, listeners, opts.Metrics, log), reload,
+		func(ctx context.Context) { svc.RunSweeps(ctx, c.sweepInterval, log) })
 }
 
 // openServed opens the store with the key that belongs to it.
