@@ -54,8 +54,8 @@ func TestAuthorOfAForm(t *testing.T) {
 	if got := sent.link("Open it as it is now"); got != path || sent.values().Get("_tag") != tag {
 		t.Errorf("leads to %q, with the tag %q", got, sent.values().Get("_tag"))
 	}
-	for _, from := range []string{"/page/1", "/page/1/form/feedback"} {
-		if got := carol.get(from).link("Edit feedback"); got != path {
+	for from, link := range map[string]string{"/page/1": "Edit feedback", "/page/1/form/feedback": "Edit the form"} {
+		if got := carol.get(from).link(link); got != path {
 			t.Errorf("%s leads to %q", from, got)
 		}
 	}
