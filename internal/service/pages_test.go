@@ -122,8 +122,8 @@ func longest(text string) string { return text + strings.Repeat(" ", MaxSearch-l
 
 // What is wrong on a page is told to its editors alone; who reads the answers, to all.
 func TestWhatAPageSaysBesideItsForms(t *testing.T) {
-	source := &pagestest.Memory{}
-	s, w := New(Options{Pages: source}), &world{t: t}
+	source, w := &pagestest.Memory{}, newWorld(t)
+	s := New(Options{Pages: source, Store: w.store})
 	source.Put(&pages.Page{
 		ID: 1, Lang: "de", Readers: &markup.Principals{Users: []string{"ann"}}, Diagnostics: []markup.Diagnostic{{Line: 7}}, Forms: []*forms.Form{{ID: "x", PageID: 1}},
 	}, func(u pages.User) pages.Rights {
@@ -145,8 +145,8 @@ func TestWhatAPageSaysBesideItsForms(t *testing.T) {
 
 // A page and its forms are of one version, with the rights of the caller.
 func TestPageWithItsForms(t *testing.T) {
-	source := &pagestest.Memory{}
-	s, w := New(Options{Pages: source}), &world{t: t}
+	source, w := &pagestest.Memory{}, newWorld(t)
+	s := New(Options{Pages: source, Store: w.store})
 	text := &markup.Text{Source: []byte("text")}
 	source.Put(&pages.Page{ID: 1, Title: "Title", Text: text, Forms: []*forms.Form{{ID: "x"}, {ID: "y", Anonymous: true}}}, func(u pages.User) pages.Rights {
 		return pages.Rights{View: u.Name != outsider.Name, SeeAll: u.Name == owner.Name}

@@ -40,8 +40,10 @@ func eventColumns(events []store.Event) []any {
 			failed[i], errs[i] = &at, &e.Error
 		}
 	}
-	return []any{pages, formIDs, submissions, hooks, recipients, types, created, messages, titles, languages,
-		anonymous, failed, errs}
+	return []any{
+		pages, formIDs, submissions, hooks, recipients, types, created, messages, titles, languages,
+		anonymous, failed, errs,
+	}
 }
 
 // LoadEvents implements store.Archive.

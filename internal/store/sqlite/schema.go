@@ -80,5 +80,6 @@ func migrate(conn *connection, version int) (err error) {
 	if err := checkSchema(conn); err != nil {
 		return err
 	}
-	return conn.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, migrations.Version()))
+	return conn.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d",
+		applicationID, migrations.Version()))
 }
