@@ -26,6 +26,11 @@ func contentOf(text string, size int) []byte {
 
 // uploadRequest sends a file of 300 KiB or more along with the text.
 func uploadRequest(ctx context.Context, url, text string) (*http.Request, error) {
+	return upload(ctx, url, text, contentOf(text, sizeOf(text)))
+}
+
+// upload sends a file along with the text.
+func upload(ctx context.Context, url, text string, content []byte) (*http.Request, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	if err := form.WriteField("text", text); err != nil {
@@ -35,7 +40,7 @@ func uploadRequest(ctx context.Context, url, text string) (*http.Request, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := part.Write(contentOf(text, sizeOf(text))); err != nil {
+	if _, err := part.Write(content); err != nil {
 		return nil, err
 	}
 	if err := form.Close(); err != nil {
