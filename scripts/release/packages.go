@@ -67,7 +67,7 @@ func (r *release) packages(p platform, documents []file, dir string) error {
 		}
 		info := nfpm.WithDefaults(&nfpm.Info{
 			Name: "formulary", Arch: p.arch, Platform: p.os, Version: r.version, MTime: r.time,
-			Section: "web", Priority: "optional", License: "Apache-2.0", Homepage: "https://github.com/formulary/formulary",
+			Section: "web", Priority: "optional", License: "Apache-2.0",
 			Maintainer: "The Formulary contributors <formulary@formulary.invalid>", Vendor: "Formulary",
 			Description:  "Forms on wiki pages\nServes the forms that stand on wiki pages, and keeps what people submit.",
 			Overridables: nfpm.Overridables{Contents: contents, Scripts: scripts, Depends: format.depends},
