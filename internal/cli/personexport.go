@@ -57,7 +57,8 @@ func (p *person) exportTo(ctx context.Context, archive *zip.Writer) error {
 		return p.exportFiles(ctx, archive, f, sub)
 	})
 	if err == nil && len(p.found) == 0 {
-		err = errNowhere
+		err = errors.New("no submission has this name: write it as submissions have it, in the same upper and lower case. " +
+			"--erase --dry-run also finds it in changes to submissions of others, and in sessions")
 	}
 	return errors.Join(err, archive.Close())
 }

@@ -14,12 +14,12 @@ import (
 // recordKeep stores how long a form keeps its submissions, once after its page was read. If that fails, the next call
 // tries again: callers that open a form go on without it.
 func (s *Service) recordKeep(ctx context.Context, form *forms.Form) error {
-	if form.KeepStored().Load() || form.KeepStored().Swap(true) {
+	if form.KeepStored().Load() {
 		return nil
 	}
 	err := s.opts.Store.SetKeep(ctx, form.PageID, form.ID, form.Keep)
-	if err != nil {
-		form.KeepStored().Store(false)
+	if err == nil {
+		form.KeepStored().Store(true)
 	}
 	return err
 }

@@ -132,6 +132,17 @@ func dropTransient(ctx context.Context, file string) (dropped bool, err error) {
 	return some != 0, errors.Join(err, conn.Close())
 }
 
+// renewKeeps has all keeps set now: one that was taken back after the backup was made deletes nothing before the page
+// was read.
+func renewKeeps(ctx context.Context, file string) error {
+	conn, err := connect(context.WithoutCancel(ctx), fileURI(file, vfsName)+"&mode=rw")
+	if err != nil {
+		return err
+	}
+	err = conn.Exec(`PRAGMA journal_mode = DELETE; UPDATE keeps SET since = ` + sqlNow)
+	return errors.Join(err, conn.Close())
+}
+
 // Restore makes a backup the store of directory dir, which must not have one. A
 // copy of the database of a store that is closed is a backup, too.
 func Restore(ctx context.Context, file, dir string, progress Progress) (err error) {
@@ -173,6 +184,9 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	}
 	if _, err := dropTransient(ctx, partial); err != nil { // only in copies that were made without Backup
 		return fmt.Errorf("remove sessions and unfinished uploads: %w", err)
+	}
+	if err := renewKeeps(ctx, partial); err != nil {
+		return fmt.Errorf("let the keeps wait for a day: %w", err)
 	}
 	if err := durable.Sync(partial); err != nil {
 		return err

@@ -141,6 +141,9 @@ func (w *writer) emptyWAL(ctx context.Context) (err error) {
 	defer release()
 	_ = w.conn.BusyTimeout(w.wal.patience)
 	defer w.conn.BusyTimeout(busyTimeout)
+	if err := w.conn.Exec(sqlCountEmptied); err != nil { // so that a server knows that nothing was lost
+		return w.conn.classify(err)
+	}
 	for range emptyTries {
 		if _, _, err = w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err == nil {
 			w.wal.grown(0)

@@ -81,6 +81,7 @@ func (p *readPool) run(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
+			p.commits.Add(1) // connections that are in use begin a new one
 			p.endSnapshots()
 		case <-ctx.Done():
 			return

@@ -175,3 +175,45 @@ func TestClearGap(t *testing.T) {
 		}
 	}
 }
+
+// What SQLite has moved away from a page is not in a backup either, and a restored keep waits for a day.
+func TestBackupHasNoGaps(t *testing.T) {
+	dir, file, restored := t.TempDir(), filepath.Join(t.TempDir(), "backup"), t.TempDir()
+	s := openStore(t, dir)
+	for i := range 900 {
+		n := sample("x")
+		n.Username = fmt.Sprint("name-of-a-person-", i*7919%900)
+		n.SubmitterKey = "user:" + n.Username
+		mustCreate(t, s, n)
+	}
+	must(t, s.LoadKeeps(ctx, []store.Keep{{PageID: 1, FormID: "form", Period: forms.Period{N: 1, Unit: "day"}, Since: time.UnixMilli(1)}}))
+	must(t, s.Close())
+	must(t, Backup(ctx, dir, file, noProgress))
+	data, err := os.ReadFile(file)
+	must(t, err)
+	for number := 1; number < len(data)/pageBytes; number++ {
+		page := data[number*pageBytes:][:pageBytes]
+		cleared := bytes.Clone(page)
+		if clearGap(cleared); !bytes.Equal(page, cleared) {
+			t.Errorf("page %d has something in its gap", number+1)
+		}
+	}
+	must(t, restore(ctx, file, restored))
+	keep, err := openStore(t, restored).Keep(ctx, 1, "form")
+	if err != nil || keep.Now.Sub(keep.Since) > time.Hour {
+		t.Errorf("%+v, %v", keep, err)
+	}
+}
+
+// If the index of the WAL is lost with the WAL, nobody has emptied it.
+func TestLostWithItsIndex(t *testing.T) {
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	mustCreate(t, s, sample("acknowledged"))
+	path := filepath.Join(dir, FileName)
+	must(t, os.Truncate(path+"-wal", 0))
+	must(t, os.WriteFile(path+"-shm", make([]byte, size(path+"-shm")), 0o600))
+	if _, err := s.Create(ctx, sample("would be lost")); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a create after it: %v", err)
+	}
+}

@@ -27,6 +27,10 @@ const (
 	// sqlDataVersion is another number after a commit of another connection.
 	sqlDataVersion = `PRAGMA data_version`
 
+	// These count how often processes have emptied the WAL.
+	sqlEmptied      = `SELECT COALESCE((SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'wal-emptied'), 0)`
+	sqlCountEmptied = `INSERT INTO settings VALUES ('wal-emptied', '1') ON CONFLICT (name) DO UPDATE SET value = value + 1`
+
 	// The sequence holds the last id that is reserved.
 	sqlLastID    = `SELECT last FROM sequence`
 	sqlSetLastID = `UPDATE sequence SET last = ?`

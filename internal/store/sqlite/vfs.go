@@ -103,7 +103,8 @@ func (f *checkedFile) ReadAt(p []byte, off int64) (int, error) {
 const maxPages = 1<<25 - 1
 
 // clearGap zeroes what is between the pointers and the cells of a B-tree page: SQLite leaves there, in spite of
-// secure_delete, what it has moved to another page. All that gets into the database is read from the WAL first.
+// secure_delete, what it has moved to another page. All that gets into the database is read from the WAL first, but for
+// what VACUUM writes.
 func clearGap(page []byte) {
 	var start int
 	switch page[0] {
@@ -135,7 +136,11 @@ func (f *checkedFile) withChecksum(page []byte, off int64) []byte {
 	}
 	content := page[:pageBytes-checksumBytes]
 	if f.vacuum || f.checksums && isZero(content) {
-		return append(bytes.Clone(content), checksum(content)...)
+		content = bytes.Clone(content)
+		if f.vacuum { // it has no WAL
+			clearGap(content)
+		}
+		return append(content, checksum(content)...)
 	}
 	return page
 }

@@ -33,6 +33,7 @@ type writer struct {
 	commitMu    sync.Mutex  // held during a commit; guards what follows
 	closed      bool
 	version     int64 // of the database, another one after a commit of another process
+	emptied     int64 // how often processes have emptied the WAL, as far as it is known here
 	lastID      int64 // the last id given, as of the last commit
 	reserved    int64 // the last id that may be given, as it is stored
 	files       identity
@@ -62,12 +63,13 @@ type operation = engine.Op[write]
 
 func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.Logger) (*writer, error) {
 	reserved, err := conn.readLastID()
-	if err != nil {
+	emptied, emptiedErr := conn.queryInt(sqlEmptied)
+	if err = cmp.Or(err, emptiedErr); err != nil {
 		return nil, err
 	}
 	w := &writer{
 		conn: conn, pool: pool, forms: forms, counts: formCounts{}, definitions: map[int64]bool{}, log: log,
-		lastID: reserved, reserved: reserved,
+		lastID: reserved, reserved: reserved, emptied: emptied,
 		queue: engine.NewQueue[write](engine.MaxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes, patience: 2 * snapshotLife},
 	}
@@ -258,12 +260,15 @@ func (w *writer) noticeOthers() error {
 	return stmt.Err()
 }
 
-// checkFiles runs after each commit, before the callers are answered. If the WAL is too short, SQLite knows whether
-// another process has emptied it.
+// checkFiles runs after each commit, before the callers are answered. The WAL may be too short because another process
+// has emptied it, which the database tells.
 func (w *writer) checkFiles() error {
 	database, err := w.files.check(w.databaseSize, w.wal.bytes())
 	if err != nil {
-		if pages, _, lookErr := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_NOOP); lookErr == nil {
+		emptied, lookErr := w.conn.queryInt(sqlEmptied)
+		if lookErr == nil && emptied != w.emptied {
+			w.emptied = emptied
+			pages, _, _ := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_NOOP)
 			w.wal.grown(int64(pages))
 			database, err = w.files.check(w.databaseSize, w.wal.bytes())
 		}
