@@ -106,7 +106,7 @@ func testPersonErased(t *testing.T, s site) {
 	p.must(t, 400, "POST", "/seats/submission", note("one more"))
 	cookie, annsCookie := p.signIn(t, pat), p.signIn(t, "ann")
 
-	for args, want := range map[string]int{"--erase": 2, "": 2, "--erase --export x.zip": 2, "--export x.zip --dry-run": 1} {
+	for args, want := range map[string]int{"--erase": 2, "": 2, "--erase --export x.zip": 2, "--export x.zip --dry-run": 2, "--export x.zip": 1} {
 		if status, out, _ := exitStatus(t, s.person("nobody", strings.Fields(args)...)...); status != want || out != "" {
 			t.Errorf("person %s: exit status %d, want %d: %s", args, status, want, out)
 		}
@@ -311,7 +311,7 @@ func testPersonExported(t *testing.T, s site) {
 	before, err := os.ReadFile(file)
 	must(t, err)
 	mustRefuse(t, "is there already", s.person(pat, "--export", file)...)
-	mustRefuse(t, "nowhere in the store", s.person("Pat-Of-Nowhere", "--export", file+"2")...)
+	mustRefuse(t, "no submission has this name", s.person("Pat-Of-Nowhere", "--export", file+"2")...)
 	if after, err := os.ReadFile(file); err != nil || string(after) != string(before) || len(filesIn(t, filepath.Dir(file))) != 1 {
 		t.Errorf("%v; files: %v", err, filesIn(t, filepath.Dir(file)))
 	}

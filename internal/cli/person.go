@@ -67,7 +67,7 @@ func personCommand(streams Streams) *cli.Command {
 			err := cmp.Or(
 				refuse(cmd.Args().Len() != 1 || name == "", "person takes the name of a user"),
 				refuse(f.erase == (f.file != ""), "person takes either --export FILE or --erase"),
-				refuse(!f.erase && (f.dryRun || f.yes || f.hooks != ""), "--dry-run, --yes and --hooks go with --erase"),
+				refuse(!f.erase && (f.dryRun || f.yes), "--dry-run and --yes go with --erase"),
 				refuse(f.erase && !f.dryRun && !f.yes,
 					"--erase deletes for good: look with --dry-run what that would be, and add --yes"),
 				f.at.check(),
