@@ -209,10 +209,18 @@ func TestBackupHasNoGaps(t *testing.T) {
 func TestLostWithItsIndex(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
-	mustCreate(t, s, sample("acknowledged"))
+	mustCreate(t, s, sample("in the database"))
+	must(t, s.Close())
+	s = openStore(t, dir)
+	for range 5 {
+		mustCreate(t, s, sample("acknowledged"))
+	}
 	path := filepath.Join(dir, FileName)
 	must(t, os.Truncate(path+"-wal", 0))
-	must(t, os.WriteFile(path+"-shm", make([]byte, size(path+"-shm")), 0o600))
+	index, err := os.OpenFile(path+"-shm", os.O_WRONLY, 0)
+	must(t, err)
+	_, err = index.Write(make([]byte, size(path+"-shm")))
+	must(t, errors.Join(err, index.Close()))
 	if _, err := s.Create(ctx, sample("would be lost")); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a create after it: %v", err)
 	}
