@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// notify tells systemd what the server does, as sd_notify(3) does. Where nobody
-// has asked for it, as units of Type=notify do, there is no socket.
+// notify tells systemd what the server does, as sd_notify(3) does. Without a
+// unit of Type=notify, NOTIFY_SOCKET is not set, and notify does nothing.
 func notify(log *slog.Logger, state string) {
 	name := os.Getenv("NOTIFY_SOCKET")
 	if name == "" {

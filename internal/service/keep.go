@@ -42,8 +42,8 @@ func (s *Service) RunSweeps(ctx context.Context, interval time.Duration, log *sl
 	}
 }
 
-// sweep makes one sweep, on one server at a time. Before that, each server stores the keeps of forms that it has read
-// and nobody has opened, so that one that was taken back deletes nothing.
+// sweep makes one sweep, on one server at a time. Before that, each server stores the keeps of all forms in its memory:
+// the page may have a longer keep now, or none.
 func (s *Service) sweep(ctx context.Context, log *slog.Logger) error {
 	filled, err := s.opts.Store.CountForms(ctx, 0, 1)
 	for _, f := range filled {

@@ -73,7 +73,7 @@ func (r Reporter) Lost(
 	return lost, err
 }
 
-// Findings returns what editors have to know, and nobody else: what a new keep of the form will delete, or, if the
+// Findings returns warnings for editors, and none for others: what a new keep of the form will delete, or, if the
 // form has no submissions, the lost forms of the page, since its id may have been changed. Submissions are counted up
 // to store.MaxLimit.
 func (a *Access) Findings(ctx context.Context) (found []forms.Finding, err error) {

@@ -205,7 +205,7 @@ func TestBackupHasNoGaps(t *testing.T) {
 	}
 }
 
-// If the index of the WAL is lost with the WAL, nobody has emptied it.
+// A WAL that is lost together with its index is damage: no process has emptied it.
 func TestLostWithItsIndex(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)
