@@ -115,7 +115,8 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeServed(store)) }()
+	var tasks sync.WaitGroup
+	defer func() { err = errors.Join(err, closeServed(store, &tasks)) }()
 	svc := service.New(service.Options{
 		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: c.zone,
 		MaxSubmission: int64(c.maxBody), MaxFile: int64(c.maxFile), Events: listeners.Events,
@@ -163,7 +164,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	reload := func(ctx context.Context) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
 	}
-	return runWith(ctx, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch,
+	return runWith(ctx, &tasks, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch,
 		newDelivery(c, store, source, listeners, opts.Metrics, log), reload,
 		func(ctx context.Context) { svc.RunSweeps(ctx, c.sweepInterval, log) })
 }
@@ -195,20 +196,24 @@ func openServed(ctx context.Context, c *config, log *slog.Logger) (_ store.Engin
 }
 
 // closeLimit is what is left of the ten seconds within which a server ends.
-const closeLimit = 500 * time.Millisecond
+const closeLimit = time.Second
 
-// closeServed closes a store. A PostgreSQL that does not answer is not waited
-// for: what was acknowledged is committed there.
-func closeServed(s store.Engine) error {
-	if _, remote := s.(*postgres.Store); !remote {
-		return s.Close()
-	}
+// closeServed closes a store when the tasks that use it have ended. A PostgreSQL that does
+// not answer is not waited for: what was acknowledged is committed there.
+func closeServed(s store.Engine, tasks *sync.WaitGroup) error {
 	closed := make(chan error, 1)
-	go func() { closed <- s.Close() }()
+	go func() {
+		tasks.Wait()
+		closed <- s.Close()
+	}()
+	var limit <-chan time.Time
+	if _, remote := s.(*postgres.Store); remote {
+		limit = time.After(closeLimit)
+	}
 	select {
 	case err := <-closed:
 		return err
-	case <-time.After(closeLimit):
+	case <-limit:
 		return nil
 	}
 }
@@ -231,15 +236,14 @@ func registerStore(registry *prometheus.Registry, engine store.Engine) {
 	}
 }
 
-// runWith runs main with background tasks beside it, and waits for all to end.
-func runWith(ctx context.Context, main func(context.Context) error, background ...func(context.Context)) error {
-	backgroundCtx, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	for _, task := range background {
-		wg.Go(func() { task(backgroundCtx) })
+// runWith runs main with tasks beside it. When main has ended, they are told to end.
+func runWith(
+	ctx context.Context, tasks *sync.WaitGroup, main func(context.Context) error, beside ...func(context.Context),
+) error {
+	taskCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, task := range beside {
+		tasks.Go(func() { task(taskCtx) })
 	}
-	err := main(ctx)
-	stop()
-	wg.Wait()
-	return err
+	return main(ctx)
 }
