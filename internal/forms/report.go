@@ -33,7 +33,15 @@ type Finding struct {
 	Values  []string  // up to maxValues of these, which were options of the field when they were sent
 	After   time.Time // when submissions are deleted; zero if that is not known
 	Count   int       // of submissions, or of people
-	Of      int       // of so many; or the limit; of a form that is gone, how far they were counted, 0 for all
+	Of      int       // of so many; or the limit; of submissions that were counted, how far, 0 for all
+}
+
+// Plus is "+" if there may be more than Count.
+func (f Finding) Plus() string {
+	if f.Count == f.Of {
+		return "+"
+	}
+	return ""
 }
 
 const (

@@ -101,7 +101,8 @@ func (a *Access) expiring(ctx context.Context) ([]forms.Finding, error) {
 		return nil, err
 	}
 	found := forms.Finding{
-		Code: forms.CodeOverKeep, FormID: a.Form.ID, Reason: keep.Period.String(), After: keep.Since.Add(store.Grace),
+		Code: forms.CodeOverKeep, FormID: a.Form.ID, Of: store.MaxLimit,
+		Reason: keep.Period.String(), After: keep.Since.Add(store.Grace),
 	}
 	oldest := keep.Period.Before(found.After.In(zone))
 	all := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: store.MaxLimit}

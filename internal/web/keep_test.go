@@ -74,5 +74,5 @@ func TestExpiringIsBounded(t *testing.T) {
 		o.service.Store = crowded{o.service.Store}
 	})
 	testkit.Must(t, e.Store.SetKeep(t.Context(), 1, "f", forms.Period{N: 90, Unit: "day"}))
-	e.get(t, "carol", "/page/1/form/f").want(200, "10,000 or more submissions will be deleted after ")
+	e.get(t, "carol", "/page/1/form/f").want(200, "10,000+ submissions will be deleted after ")
 }
