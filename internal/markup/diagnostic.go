@@ -35,7 +35,7 @@ type Diagnostic struct {
 // reader reads one page. Positions are offsets in src.
 type reader struct {
 	src         []byte // line ends are \n, whatever the file has
-	body        int    // offset of what follows the front matter
+	body        int    // offset of what follows a byte order mark and the front matter
 	pageID      int64
 	pageLang    string // see Meta.Lang
 	mail        *Mail
@@ -64,7 +64,11 @@ func newReader(src []byte) *reader {
 		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 		src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
 	}
-	return &reader{src: src, formLines: map[string]int{}}
+	body := 0
+	if bytes.HasPrefix(src, []byte(byteOrderMark)) {
+		body = len(byteOrderMark)
+	}
+	return &reader{src: src, body: body, formLines: map[string]int{}}
 }
 
 // check refuses pages that are too large or not UTF-8.

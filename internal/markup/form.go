@@ -11,10 +11,10 @@ const formText Format = 0
 
 // ParseForm reads the text of one form: its YAML alone. The same code reads the
 // text of a block on a page, so that diagnostics are the same, but their lines and
-// columns count within text. The block has no Form if the text is broken. The form's macro ids
-// are those that it would have on the page. Its title is never empty.
-func ParseForm(pageID int64, text []byte, mail *Mail) (Block, []Diagnostic) {
-	page := Parse(formText, pageID, text, mail)
+// columns count within text. The block has no Form if the text is broken. The form's macro ids and its
+// default language are those that it would have on the page, whose language is lang. Its title is never empty.
+func ParseForm(pageID int64, lang string, text []byte, mail *Mail) (Block, []Diagnostic) {
+	page := parse(formText, pageID, text, mail, &Meta{Lang: lang})
 	if len(page.Blocks) == 0 {
 		return Block{}, page.Diagnostics
 	}
@@ -39,8 +39,8 @@ func endLine(text string) string { return strings.TrimSuffix(text, "\n") + "\n" 
 // form that Parse finds in it is that of ParseForm. It returns an error if the
 // format has no block for the text. The text is one that ParseForm makes a form of.
 func FormBlock(format Format, text []byte) (string, error) {
-	src := strings.TrimPrefix(string(newReader(text).src), byteOrderMark)
-	src = plainSpaces.Replace(endLine(src))
+	r := newReader(text)
+	src := plainSpaces.Replace(endLine(string(r.src[r.body:])))
 	switch {
 	case len(src) >= MaxBlockBytes: // a line end may come before it
 		return "", errors.New("the form is too long for a block")

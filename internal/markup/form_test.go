@@ -24,7 +24,7 @@ func TestParseFormDiagnostics(t *testing.T) {
 	for name, text := range map[string]string{
 		"LF": broken, "CR LF": strings.ReplaceAll(broken, "\n", "\r\n"), "mark": byteOrderMark + broken, "no end": strings.TrimSpace(broken),
 	} {
-		formBlock, diagnostics := ParseForm(1, []byte(text), nil)
+		formBlock, diagnostics := ParseForm(1, "", []byte(text), nil)
 		form := formBlock.Form
 		var got []string
 		for _, q := range diagnostics {
@@ -49,7 +49,7 @@ func TestParseFormRefuses(t *testing.T) {
 		strings.Repeat("#", MaxPageBytes+1):  "more than the",
 		smallForm + "---\n" + smallForm:      "a second YAML document",
 	} {
-		formBlock, diagnostics := ParseForm(1, []byte(text), nil)
+		formBlock, diagnostics := ParseForm(1, "", []byte(text), nil)
 		form := formBlock.Form
 		if form != nil || len(diagnostics) == 0 || !strings.Contains(diagnostics[0].Message, want) {
 			t.Errorf("%.20q: form %v, diagnostics %.1v; want %q", text, form, diagnostics, want)
@@ -68,7 +68,7 @@ func checkCarried(t interface {
 }, text []byte,
 ) {
 	t.Helper()
-	wantBlock, _ := ParseForm(1, text, nil)
+	wantBlock, _ := ParseForm(1, "", text, nil)
 	want := wantBlock.Form
 	if want == nil {
 		return
@@ -118,7 +118,7 @@ func TestFormBlock(t *testing.T) {
 	}
 	read := 0
 	for _, text := range texts {
-		if block, _ := ParseForm(1, []byte(text), nil); block.Form != nil {
+		if block, _ := ParseForm(1, "", []byte(text), nil); block.Form != nil {
 			read++
 		}
 		checkCarried(t, []byte(text))
@@ -150,7 +150,7 @@ func FuzzForm(f *testing.F) {
 func TestFormBlockAtTheLimit(t *testing.T) {
 	for room := range 2 {
 		text := smallForm + "#" + strings.Repeat("x", MaxBlockBytes-len(smallForm)-2-room) + "\n"
-		if block, diagnostics := ParseForm(1, []byte(text), nil); block.Form == nil {
+		if block, diagnostics := ParseForm(1, "", []byte(text), nil); block.Form == nil {
 			t.Errorf("%d bytes of room: %v", room, diagnostics)
 		}
 		_, err := FormBlock(Wikitext, []byte(text))

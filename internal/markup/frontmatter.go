@@ -15,13 +15,7 @@ var metaKeys = []string{"id", "title", "lang", "view", "edit", "results"}
 // frontMatter reads the text between two lines of three dashes at the
 // page's very start. It holds permissions, so an error in it makes the page
 // unreadable: it must not open the page to everyone.
-func (p *reader) frontMatter(format Format) Meta {
-	if bytes.HasPrefix(p.src, []byte(byteOrderMark)) {
-		p.body = len(byteOrderMark)
-	}
-	if format == formText {
-		return Meta{}
-	}
+func (p *reader) frontMatter() Meta {
 	line, _, _ := bytes.Cut(p.src[p.body:], []byte("\n"))
 	if !dashes.Match(line) {
 		p.refuseMisplacedMeta()

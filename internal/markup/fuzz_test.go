@@ -117,7 +117,7 @@ func checkLanguages(t *testing.T, f *forms.Form) {
 // checkBlockText: the text of a block makes the same form, but for the ids of the host.
 func checkBlockText(t *testing.T, b Block) {
 	t.Helper()
-	againBlock, diagnostics := ParseForm(b.Form.PageID, []byte(b.Text), nil)
+	againBlock, diagnostics := ParseForm(b.Form.PageID, "", []byte(b.Text), nil)
 	again := againBlock.Form
 	if again == nil {
 		t.Fatalf("%v in the text of form %q:\n%s", diagnostics, b.FormID, b.Text)

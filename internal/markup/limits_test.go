@@ -335,13 +335,13 @@ func repeated(unit string) string { return strings.Repeat(unit, (MaxBlockBytes-1
 // of it.
 func TestDeepNestingIsRefusedWhileScanning(t *testing.T) {
 	for _, unit := range []string{"[", "{", "{a: ", "- ", "? ", "&a [", "!a ["} {
-		_, diagnostics := ParseForm(1, []byte(repeated(unit)), nil)
+		_, diagnostics := ParseForm(1, "", []byte(repeated(unit)), nil)
 		if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Message, "nested more than 20 deep") && !strings.Contains(diagnostics[0].Message, "commas and brackets") {
 			t.Errorf("%q: %v", unit, diagnostics)
 		}
 	}
 	deepest := "form: a\nfields: " + strings.Repeat("[", maxYAMLNesting) + strings.Repeat("]", maxYAMLNesting)
-	if _, diagnostics := ParseForm(1, []byte(deepest), nil); len(diagnostics) != 1 || strings.Contains(diagnostics[0].Message, "nested") {
+	if _, diagnostics := ParseForm(1, "", []byte(deepest), nil); len(diagnostics) != 1 || strings.Contains(diagnostics[0].Message, "nested") {
 		t.Errorf("at the limit: %v", diagnostics)
 	}
 }

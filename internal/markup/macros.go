@@ -93,8 +93,14 @@ func newNode(kind yaml.Kind, text string, at int) *yaml.Node {
 	return &yaml.Node{Kind: kind, Value: text, Style: yaml.DoubleQuotedStyle, Column: at}
 }
 
-// optionMapping matches options that are written as those in YAML.
-var optionMapping = regexp.MustCompile(`(^|;)[\s\[-]*\{[^;]*\bvalue\s*:`)
+var (
+	// optionMapping matches options that are written as those in YAML.
+	optionMapping = regexp.MustCompile(`(^|;)[\s\[-]*\{[^;]*\bvalue\s*:`)
+	// languageMapping matches texts in several languages that are written as those in YAML.
+	languageMapping = regexp.MustCompile(`^\{\s*[A-Za-z]{2,3}(-\w+)*\s*:`)
+)
+
+const codeMacroHint = "write the form as YAML in a code macro"
 
 // parameters reads a macro's parameters into a mapping. An empty one counts as
 // not written.
@@ -111,7 +117,7 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 		case p.text.full():
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" is too long")
 		case p.name == "options" && optionMapping.MatchString(p.text.text()):
-			s.wrong(m, p.at, "write the form as YAML in a code macro",
+			s.wrong(m, p.at, codeMacroHint,
 				"options of a form-field macro are texts, without label and color")
 		default:
 			key := p.name
@@ -139,6 +145,9 @@ func (s *storageReader) valueNode(p *parameter) *yaml.Node {
 	at := p.text.pageOffset(leadingSpace(raw))
 	if text == "" {
 		return nil
+	}
+	if languageMapping.MatchString(text) {
+		s.warnf(at, codeMacroHint, "%s of a macro is one text: it is shown as it is written, in all languages", p.name)
 	}
 	if id, found := strings.CutPrefix(text, "field:"); found && (p.name == "min" || p.name == "max") {
 		reference := newNode(yaml.MappingNode, "", at)

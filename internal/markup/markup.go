@@ -135,16 +135,17 @@ func (b Block) Position(src []byte, f forms.Finding) (line, column int) {
 // others. It keeps no reference to src. A panic of a third-party parser makes the page
 // unreadable, and does not end the process.
 func Parse(format Format, nameID int64, src []byte, mail *Mail) (page Page) {
-	return parse(format, nameID, src, mail, true)
+	return parse(format, nameID, src, mail, nil)
 }
 
 // ParseBody is Parse for a page of a live wiki, which has no front matter: its id and
 // its permissions are the wiki's.
 func ParseBody(format Format, id int64, src []byte, mail *Mail) (page Page) {
-	return parse(format, id, src, mail, false)
+	return parse(format, id, src, mail, &Meta{})
 }
 
-func parse(format Format, nameID int64, src []byte, mail *Mail, frontMatter bool) (page Page) {
+// parse reads a page. meta is what is known of it, nil if that is in its front matter.
+func parse(format Format, nameID int64, src []byte, mail *Mail, meta *Meta) (page Page) {
 	defer func() {
 		if r := recover(); r != nil {
 			page.Unreadable, page.Blocks = true, nil
@@ -152,27 +153,28 @@ func parse(format Format, nameID int64, src []byte, mail *Mail, frontMatter bool
 			page.Diagnostics = []Diagnostic{{Line: 1, Column: 1, Severity: Error, Message: message}}
 		}
 	}()
-	page.read(format, nameID, src, mail, frontMatter)
+	page.read(format, nameID, src, mail, meta)
 	return page
 }
 
 // read fills in the page step by step: a panic leaves what was read before it. The
 // fuzz tests call it in order to see panics.
-func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, frontMatter bool) {
+func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, meta *Meta) {
 	p := newReader(src)
 	p.pageID, p.mail = nameID, mail
 	page.ID, page.Meta = nameID, noAccess()
-	if !frontMatter {
-		page.Meta, page.MetaRead = Meta{}, true
-	}
-	if p.check(len(src)) {
-		if frontMatter {
-			meta := p.frontMatter(format)
-			if page.ID = p.pageID; !p.unreadable {
-				page.Meta, page.MetaRead = meta, true
-				p.pageLang = meta.Lang
-			}
+	isGood := p.check(len(src))
+	if meta == nil && isGood {
+		read := p.frontMatter()
+		if page.ID = p.pageID; !p.unreadable {
+			meta = &read
 		}
+	}
+	if meta != nil {
+		page.Meta, page.MetaRead = *meta, true
+		p.pageLang = meta.Lang
+	}
+	if isGood {
 		blocks := p.find(format)
 		for i := range blocks {
 			p.addBlock(i+1, &blocks[i])

@@ -72,7 +72,7 @@ func parseFile(t *testing.T, f txtar.File) Page {
 
 // read is Parse without the recovery from panics.
 func read(format Format, nameID int64, src []byte) (page Page) {
-	page.read(format, nameID, src, nil, true)
+	page.read(format, nameID, src, nil, nil)
 	return page
 }
 

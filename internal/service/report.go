@@ -121,6 +121,7 @@ func (a *Access) expiring(ctx context.Context) ([]forms.Finding, error) {
 // Block is a form as it is written on its page, for editors. It may be broken.
 type Block struct {
 	Text    string
+	Lang    string         // of the page
 	others  []markup.Block // of the page
 	service *Service
 }
@@ -137,7 +138,7 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 	for _, id := range []string{formID, ""} { // what is broken may be the id
 		hasID := func(b markup.Block) bool { return b.FormID == id && b.Text != "" }
 		if i := slices.IndexFunc(page.Blocks, hasID); i >= 0 {
-			return &Block{page.Blocks[i].Text, slices.Delete(slices.Clone(page.Blocks), i, i+1), s}, nil
+			return &Block{page.Blocks[i].Text, page.Lang, slices.Delete(slices.Clone(page.Blocks), i, i+1), s}, nil
 		}
 	}
 	return nil, noSuchForm(pageID)

@@ -78,6 +78,7 @@ type authorPage struct {
 	Blocks      []formBlock
 
 	block    *service.Block // the form on the page; nil for a new form
+	lang     string         // of the page; "" for a new form
 	Compared bool           // with Looked submissions of the form
 	Looked   int
 }
@@ -130,6 +131,7 @@ func (c *call) openBlock(sent url.Values) (page authorPage, err error) {
 	if err != nil {
 		return page, err
 	}
+	page.lang = page.block.Lang
 	hash := sha256.Sum256([]byte(page.block.Text))
 	tag := hex.EncodeToString(hash[:8])
 	page.Tag = cmp.Or(sent.Get(tagControl), tag)
@@ -200,7 +202,7 @@ func (c *call) readText(page *authorPage) error {
 		return err
 	}
 	defer c.endTurn()
-	block, diagnostics := markup.ParseForm(page.PageID, []byte(page.Text), c.Site.Mail)
+	block, diagnostics := markup.ParseForm(page.PageID, page.lang, []byte(page.Text), c.Site.Mail)
 	page.Diagnostics = diagnostics
 	if block.Form == nil {
 		return nil
@@ -252,7 +254,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 		page.Previews = append(page.Previews, &pageForm{Form: html, Notes: Notes{Form: f}})
 	}
 	var indented bytes.Buffer
-	_ = json.Indent(&indented, encode.Form(form), "", "  ") // it is JSON of our own
+	_ = json.Indent(&indented, encode.Form(c.Translated(form)), "", "  ") // it is JSON of our own
 	page.JSON = indented.String()
 	return nil
 }

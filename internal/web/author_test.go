@@ -58,7 +58,7 @@ func TestExamples(t *testing.T) {
 	for _, e := range examples {
 		text := exampleText(e.Name)
 		all += "\n" + text
-		formBlock, problems := markup.ParseForm(1, []byte(text), nil)
+		formBlock, problems := markup.ParseForm(1, "", []byte(text), nil)
 		form := formBlock.Form
 		if form == nil || len(problems) > 0 {
 			t.Errorf("%s: %v", e.Name, problems)
@@ -236,7 +236,7 @@ func TestAuthorJSON(t *testing.T) {
 			shown = rawText(n)
 		}
 	}
-	formBlock, _ := markup.ParseForm(1, []byte(text), nil)
+	formBlock, _ := markup.ParseForm(1, "", []byte(text), nil)
 	form := formBlock.Form
 	var got, want bytes.Buffer
 	if err := json.Compact(&got, []byte(shown)); err != nil {
@@ -261,7 +261,7 @@ func TestAuthorBlocks(t *testing.T) {
 	for _, text := range []string{
 		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n", exampleText("registration"),
 	} {
-		wantBlock, _ := markup.ParseForm(1, []byte(text), nil)
+		wantBlock, _ := markup.ParseForm(1, "", []byte(text), nil)
 		want := wantBlock.Form
 		a := b.write(text)
 		for id, format := range blockFormats {

@@ -138,3 +138,21 @@ func TestAuthorPreviewInLanguages(t *testing.T) {
 	a.wantHTML(`lang="en">City</label>`, `lang="de">Stadt</label>`, `lang="da">By</label>`, "label&#34;: &#34;City")
 	b.write("form: a\nfields: [{id: x, type: date, label: Day}]").wantNoHTML(`class="language"`)
 }
+
+// The preview begins with the default language of the form on its page, and the JSON is what the API answers to the reader.
+func TestAuthorLanguages(t *testing.T) {
+	text := strings.Replace(tripForm, "en: City, ", "", 1)
+	_, b := newAlice(t, page1("lang: da\n", text))
+	const path = "/author?form=f&page=1"
+	p := b.reads("fr").get(path)
+	languages := p.all(func(n *html.Node) bool { return attribute(n, "class") == "language" })
+	if len(languages) != 3 || textOf(languages[0]) != "da Tjenesterejse" || textOf(languages[1]) != "en Business trip" {
+		t.Errorf("%d previews: %s", len(languages), p.text())
+	}
+	for accept, want := range map[string]string{"fr": "By", "de": "Stadt", "en": "By"} { // which has no English text
+		p := b.reads(accept).get(path)
+		p.wantHTML(`&#34;label&#34;: &#34;` + want + `&#34;`)
+		b.send(path, p.values()).wantHTML(`&#34;label&#34;: &#34;` + want + `&#34;`)
+	}
+	b.reads("fr").write(text).wantHTML(`&#34;label&#34;: &#34;Stadt&#34;`) // a new form: the first language that is written
+}

@@ -59,7 +59,7 @@ func TestGridThatIsNoTable(t *testing.T) {
 	}{
 		{"1, 2", "", 2}, {"1, 2", "2", 2}, {"1, 2", "3", 0}, {eleven, "", 11}, {eleven + ", 11", "", 0},
 	} {
-		fBlock, problems := markup.ParseForm(1, []byte("form: f\nfields: [{section: s, grid: true, fields: [{id: x, type: radio, required: true, options: ["+test.options+"]}]}]\n"), nil)
+		fBlock, problems := markup.ParseForm(1, "", []byte("form: f\nfields: [{section: s, grid: true, fields: [{id: x, type: radio, required: true, options: ["+test.options+"]}]}]\n"), nil)
 		f := fBlock.Form
 		if f == nil {
 			t.Fatal(problems)
