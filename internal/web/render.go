@@ -32,7 +32,6 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"static":       func(name string) (string, error) { p, err := static.path(name, l); return base + p, err },
 		"say":          l.Say,
 		"day":          l.Day,
-		"dir":          l.Dir,
 		"dayText":      l.DayText,
 		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -40,9 +39,10 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())
+	constants := strings.NewReplacer("{{tag}}", l.Tag, "{{dir}}", l.Dir())
 	err := fs.WalkDir(templateFiles, ".", func(name string, file fs.DirEntry, err error) error {
 		if err == nil && !file.IsDir() {
-			_, err = set.New(file.Name()).Parse(l.Translate(string(readEmbedded(templateFiles, name))))
+			_, err = set.New(file.Name()).Parse(constants.Replace(l.Translate(string(readEmbedded(templateFiles, name)))))
 		}
 		return err
 	})
@@ -55,6 +55,8 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 type Layout struct {
 	Title   string
 	Call    *call
+	User    string // "" for none
+	Framed  bool
 	About   *about // the form that the page is about; nil for none
 	Lang    string // language tag of the page's own texts, or ""
 	Script  string
@@ -92,7 +94,7 @@ func (c *call) about(access *service.Access) *about {
 
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
-	l := Layout{Title: title, Call: c, LangQuery: c.langQuery()}
+	l := Layout{Title: title, Call: c, User: c.Who.Name, Framed: c.Framed, LangQuery: c.langQuery()}
 	if c.Site.Sessions != nil && !c.Who.ByWikiCookies {
 		l.Logout = c.path("/logout")
 	}

@@ -83,13 +83,13 @@ func (c *call) showResults(after outcome) error {
 	}
 	page := c.newResultsPage(access, v)
 	page.Outcome = after
-	if access.Rights.Edit && !v.print {
-		page.Several = c.newSeveralForm(access.Form, v)
-	}
 	if v.part && err == nil {
 		return c.render(http.StatusOK, "filter", page)
 	}
 	table := v.table || !access.Rights.SeeAll
+	if table && access.Rights.Edit && !v.print {
+		page.Several = c.newSeveralForm(access.Form, v)
+	}
 	if err == nil && table {
 		err = c.readTable(page, access, v)
 	}

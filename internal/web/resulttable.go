@@ -82,11 +82,12 @@ type tableRow struct {
 	table    *resultTable
 }
 
-// tableCell is an answer as it is shown.
+// tableCell is an answer as it is shown. It has no methods: templates take long to call them.
 type tableCell struct {
-	column int    // rank of the field, or beyond these the index in retired
-	When   moment // of a column of times; zero for none
+	column int     // rank of the field, or beyond these the index in retired
+	When   *moment // of a column of times; nil for none
 	Text   marked
+	Empty  bool     // there is nothing to show
 	Values []marked // of a field with several
 	Number bool
 	Long   bool // it takes more than one line
@@ -95,9 +96,6 @@ type tableCell struct {
 	Cut    bool
 	Card   string // label of the column if the cell is also shown where a row is a card; else ""
 }
-
-// IsEmpty reports whether there is nothing to show.
-func (c tableCell) IsEmpty() bool { return c.Text.Text == "" && c.When.At.IsZero() }
 
 func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func(size int) error) *resultTable {
 	width := len(form.Fields)
@@ -206,10 +204,11 @@ func (r *tableRow) Cells() []tableCell {
 		case column.id == forms.ColumnUsername:
 			cell.Text.Text = r.Username
 		case column.id == forms.ColumnTimestamp:
-			cell.When = r.Created
+			cell.When = &r.Created
 		case r.Changed != nil:
-			cell.When, cell.Text.Text = r.Changed.When, r.Changed.By
+			cell.When, cell.Text.Text = &r.Changed.When, r.Changed.By
 		}
+		cell.Empty = cell.Text.Text == "" && cell.When == nil
 	}
 	r.setCard(cells[1:])
 	return cells
@@ -224,7 +223,7 @@ func (r *tableRow) setCard(cells []tableCell) {
 		if cell.Status {
 			count, most = &states, 1
 		}
-		if !cell.IsEmpty() && r.table.columns[i+1].answer >= 0 && *count < most {
+		if !cell.Empty && r.table.columns[i+1].answer >= 0 && *count < most {
 			*count++
 			cell.Card = r.table.Head[i+1].Label
 		}
