@@ -11,16 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/sassoftware/go-rpmutils"
 
 	"github.com/formulary/formulary/internal/cli"
@@ -86,26 +82,10 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s does not have %q:\n%s", name, text, data)
 		}
 	}
-	r.checkVersion(t, binary)
 	t.Run("deb", func(t *testing.T) { r.checkDeb(t, binary) })
 	t.Run("rpm", func(t *testing.T) { r.checkRPM(t, binary) })
 	t.Run("image", func(t *testing.T) { r.checkImage(t, binary) })
 	t.Run("sbom", func(t *testing.T) { r.checkSBOM(t) })
-}
-
-// checkVersion runs the binary, where this machine can.
-func (r *release) checkVersion(t *testing.T, binary []byte) {
-	t.Helper()
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return
-	}
-	path := filepath.Join(t.TempDir(), "formulary")
-	must(t, os.WriteFile(path, binary, 0o700))
-	got, err := command(".", path, "version")
-	must(t, err)
-	if want := fmt.Sprintf("formulary 0.1.0 %s %s go", r.commit, r.time.Format(time.DateOnly)); !strings.HasPrefix(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
 }
 
 // installed are the files that both packages have, with their modes.
@@ -174,7 +154,7 @@ func (r *release) checkRPM(t *testing.T, binary []byte) {
 		"-rw-r--r-- 0 usr/share/licenses/formulary/LICENSE", "-rw-r--r-- 0 usr/share/zsh/site-functions/_formulary",
 	}, installed...))
 	for tag, text := range map[int]string{
-		rpmutils.POSTIN: "systemd-tmpfiles --create formulary.conf", rpmutils.PREUN: "disable --now", rpmutils.POSTUN: "try-restart formulary.service",
+		rpmutils.POSTIN: "systemd-tmpfiles --create formulary.conf", rpmutils.PREUN: "stop formulary.service formulary-backup.timer 'formulary@*.service'", rpmutils.POSTUN: "try-restart formulary.service",
 	} {
 		if script, err := pack.Header.GetString(tag); err != nil || !strings.Contains(script, text) {
 			t.Errorf("script %d: %q, %v", tag, script, err)
@@ -208,86 +188,6 @@ func checkInstalled(t *testing.T, binary []byte, read func(name string) []byte) 
 	if page := unzip(t, read("usr/share/man/man1/formulary.1.gz")); !bytes.HasPrefix(page, []byte(".TH FORMULARY 1 ")) {
 		t.Errorf("manual page: %s", page)
 	}
-}
-
-func (r *release) checkImage(t *testing.T, binary []byte) {
-	dir := t.TempDir()
-	for _, f := range r.untar(t, r.open(t, "formulary_0.1.0_oci.tar")) {
-		if path := filepath.Join(dir, f.name); f.mode.IsDir() {
-			must(t, os.MkdirAll(path, 0o700))
-		} else {
-			must(t, os.WriteFile(path, f.data, 0o600))
-		}
-	}
-	root, err := layout.ImageIndexFromPath(dir)
-	must(t, err)
-	manifest, err := root.IndexManifest()
-	must(t, err)
-	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "0.1.0" {
-		t.Fatalf("%+v", manifest)
-	}
-	index, err := root.ImageIndex(manifest.Manifests[0].Digest)
-	must(t, err)
-	images, err := index.IndexManifest()
-	must(t, err)
-	if len(images.Manifests) != 1 || images.Manifests[0].Platform.String() != "linux/amd64" {
-		t.Fatalf("%+v", images)
-	}
-	image, err := index.Image(images.Manifests[0].Digest)
-	must(t, err)
-	config, err := image.ConfigFile()
-	must(t, err)
-	checkConfig(t, config)
-	layers, err := image.Layers()
-	must(t, err)
-	content, err := layers[0].Uncompressed()
-	must(t, err)
-	data, err := io.ReadAll(content)
-	must(t, err)
-	files := r.untar(t, data)
-	same(t, "layer", list(files, ""), []string{
-		"drwx------ 65532 data/", "drwxr-xr-x 0 etc/", "drwxr-xr-x 0 etc/ssl/", "drwxr-xr-x 0 etc/ssl/certs/",
-		"-rw-r--r-- 0 etc/ssl/certs/ca-certificates.crt", "-rwxr-xr-x 0 formulary",
-	})
-	if count := strings.Count(string(find(files, "etc/ssl/certs/ca-certificates.crt").data), "BEGIN CERTIFICATE"); count < 100 {
-		t.Errorf("%d certificates", count)
-	}
-	if !bytes.Equal(find(files, "formulary").data, binary) {
-		t.Error("the binary is another one than in the archive")
-	}
-}
-
-// checkConfig holds the configuration of the image against the Dockerfile.
-func checkConfig(t *testing.T, config *v1.ConfigFile) {
-	t.Helper()
-	text, err := os.ReadFile("../../deploy/docker/Dockerfile")
-	must(t, err)
-	setting := func(pattern string) string {
-		match := regexp.MustCompile(`(?ms)^` + pattern).FindStringSubmatch(strings.ReplaceAll(string(text), "\\\n", ""))
-		if match == nil {
-			t.Fatalf("the Dockerfile has no %s", pattern)
-		}
-		return match[1]
-	}
-	c := config.Config
-	same(t, "ENV", c.Env, strings.Fields(setting(`ENV ([^\n]*)`)))
-	for name, pair := range map[string][2]string{
-		"user":       {c.User, setting(`USER (\S+)`)},
-		"entrypoint": {fmt.Sprintf("%q", c.Entrypoint), setting(`ENTRYPOINT (\S+)`)},
-		"command":    {fmt.Sprintf("%q", c.Cmd), setting(`CMD (\S+)`)},
-		"volumes":    {fmt.Sprint(c.Volumes), "map[" + setting(`VOLUME (\S+)`) + ":{}]"},
-		"ports":      {fmt.Sprint(c.ExposedPorts), "map[" + setting(`EXPOSE (\S+)`) + "/tcp:{}]"},
-	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: %s, and in the Dockerfile %s", name, pair[0], pair[1])
-		}
-	}
-	health, err := json.Marshal(c.Healthcheck)
-	must(t, err)
-	if got := string(health); got != `{"Test":["CMD","/formulary","health"],"Interval":10000000000,"Timeout":5000000000,"StartPeriod":30000000000}` {
-		t.Errorf("Healthcheck: %s", got)
-	}
-	setting(`HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD \["/formulary", "(health)"\]`)
 }
 
 func (r *release) checkSBOM(t *testing.T) {
