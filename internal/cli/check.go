@@ -50,10 +50,11 @@ func checkCommand(streams Streams) *cli.Command {
 			"--against says what the pages would do to submissions that are stored, as warnings: " +
 			"answers to fields that a form no longer\n" +
 			"has, that would be refused or that are hidden, required fields without one, " +
-			"and forms that have left their page. It reads the\n" +
-			"store and changes nothing, also while a server uses it; the exit status is 2 if it can't. " +
-			"No name is printed, and of answers\n" +
-			"only up to three that were options of a field when they were sent.\n" +
+			"submissions beyond keep or limit, people with\n" +
+			"several where one is allowed, and forms that have left their page. It reads the store and changes nothing,\n" +
+			"also while a server uses it; the exit status is 2 if it can't. " +
+			"No name is printed, and of answers only up to three\n" +
+			"that were options of a field when they were sent.\n" +
 			"JSON has code, page, form, field, count and of then.\n" +
 			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
 		Flags: []cli.Flag{

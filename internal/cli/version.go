@@ -66,7 +66,7 @@ func versionCommand(streams Streams) *cli.Command {
 	var format string
 	return &cli.Command{
 		Name:         "version",
-		Usage:        "print the version, its commit with the day, and that of Go",
+		Usage:        "print the version, its commit and day, and the version of Go",
 		Flags:        []cli.Flag{valueFlag("format", &format, "text", "text or json")},
 		ArgValidator: refuseArguments,
 		Action: func(context.Context, *cli.Command) error {
