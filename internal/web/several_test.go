@@ -89,11 +89,11 @@ func TestSeveral(t *testing.T) {
 		{"gone", "set", "state=ok", "1 2", func(_ *env, b *browser, _ url.Values) {
 			remove := b.get("/page/1/form/feedback/submission/1/delete")
 			b.postForm(remove.action(), remove.values()).want(200)
-		}, 200, "1 set to State: Granted. Undo 1 not done: Submission 1: There is no such submission.", "2=ok 3"},
-		{"changed meanwhile", "set", "state=ok", "1 2", change(2), 200, "1 set to State: Granted. Undo 1 not done: Submission 2: It has changed meanwhile.", "1=ok 2 3"},
-		{"refused by the form", "set", "state=refused", "1 2", nil, 200, "1 set to State: refused. Undo 1 not done: Submission 1: “why” is required.", "1 2=refused 3"},
-		{"a question that a row does not show", "set", "level=high", "1 2", nil, 200, "1 set to Level: high. Undo 1 not done: Submission 1: It does not show this question.", "1 2 3"},
-		{"a tag that was never shown", "set", "state=ok", "1 4 x", nil, 200, "1 set to State: Granted. Undo 2 not done: Submission 4: There is no such submission.", "1=ok 2 3"},
+		}, 200, "1 set to State: Granted. Undo 1 not done: Submission 1 · There is no such submission.", "2=ok 3"},
+		{"changed meanwhile", "set", "state=ok", "1 2", change(2), 200, "1 set to State: Granted. Undo 1 not done: Submission 2 · It has changed meanwhile.", "1=ok 2 3"},
+		{"refused by the form", "set", "state=refused", "1 2", nil, 200, "1 set to State: refused. Undo 1 not done: Submission 1 · “why” is required.", "1 2=refused 3"},
+		{"a question that a row does not show", "set", "level=high", "1 2", nil, 200, "1 set to Level: high. Undo 1 not done: Submission 1 · It does not show this question.", "1 2 3"},
+		{"a tag that was never shown", "set", "state=ok", "1 4 x", nil, 200, "1 set to State: Granted. Undo 2 not done: Submission 4 · There is no such submission.", "1=ok 2 3"},
 		{"none ticked", "set", "state=ok", "", nil, 422, "Tick the submissions first. Nothing was changed.", "1 2 3"},
 		{"no answer", "set", "", "1", nil, 422, "Choose an answer first. Nothing was changed.", "1 2 3"},
 		{"no such option", "set", "state=maybe", "1", nil, 422, "Choose an answer first.", "1 2 3"},
@@ -122,7 +122,7 @@ func TestSeveral(t *testing.T) {
 				}
 				return nil
 			})
-		}, 200, "1 set to State: Granted. 2 not done: Submission 2: Only editors of this page", "1=ok 2 3"},
+		}, 200, "1 set to State: Granted. 2 not done: Submission 2 · Only editors of this page", "1=ok 2 3"},
 		{"a fault of the store after the first", "set", "state=ok", "1 2 3", func(e *env, _ *browser, _ url.Values) {
 			updates := 0
 			e.Store.FailWith(func(_ context.Context, operation string) error {
@@ -174,13 +174,13 @@ func TestSeveralAndBack(t *testing.T) {
 		b.get("/page/1/form/feedback/submission/3").want(200, "History", "Statenew →became Granted")
 		removed := b.get("/page/1/form/feedback/submission/4")
 		b.postForm("/page/1/form/feedback/submission/4/history", removed.values()).want(200, "Earlier values were removed")
-		back := press(done, "undo-all", "", "", "3 set back. Undo 1 not done: Submission 4: Its earlier values were removed.", "1 2 3=new 4=ok")
+		back := press(done, "undo-all", "", "", "3 set back. Undo 1 not done: Submission 4 · Its earlier values were removed.", "1 2 3=new 4=ok")
 		back.wantHTML("not-equals")
-		press(done, "undo-all", "", "", "0 set back. 4 not done: Submission 1: It has changed meanwhile.", "1 2 3=new 4=ok")
+		press(done, "undo-all", "", "", "0 set back. 4 not done: Submission 1 · It has changed meanwhile.", "1 2 3=new 4=ok")
 		press(back, "undo-all", "", "", "3 set back.", "1=ok 2=ok 3=ok 4=ok")
 		question := press(b.get(feedbackResults), "delete", "", "2 3", "Delete 2 submissions?", "1=ok 2=ok 3=ok 4=ok")
 		b.fill("/page/1/form/feedback/submission/2/change", "name", "other").want(200)
-		press(question, "confirm-all", "", "", "1 deleted. 1 not done: Submission 2: It has changed meanwhile.", "1=ok 2=ok 4=ok").wantNoHTML("undo-all")
+		press(question, "confirm-all", "", "", "1 deleted. 1 not done: Submission 2 · It has changed meanwhile.", "1=ok 2=ok 4=ok").wantNoHTML("undo-all")
 	})
 }
 
@@ -202,7 +202,7 @@ func TestSeveralOfAnAnonymousForm(t *testing.T) {
 	page := b.get(feedbackResults)
 	sent := page.button("set-all", "state=refused", "")
 	after := b.postForm(feedbackResults, sent)
-	after.want(200, "1 set to State: refused. Undo 1 not done: A submission: “why” is required.")
+	after.want(200, "1 set to State: refused. Undo 1 not done: A submission · “why” is required.")
 	b.get(fmt.Sprint("/page/1/form/feedback/submission/", id)).want(200, "n1")
 	b.postForm(feedbackResults, after.button("undo-all", "", "")).want(200, "1 set back.")
 }
