@@ -79,37 +79,27 @@ func load() []*Language {
 }
 
 func read(tag string) *Language {
+	file, err := files.Open(fileOf(tag))
+	must(err)
+	decoder := yaml.NewDecoder(file)
 	l := &Language{Tag: tag, tag: language.MustParse(tag)}
-	must(l.decode(&l.format))
+	must(decoder.Decode(&l.format))
 	l.digits = strings.NewReplacer(",", l.Group, ".", l.Decimal)
 	l.messages = sync.OnceValue(func() (messages map[string]translation) {
 		if tag != English { // whose messages are their keys
-			must(l.decode(&struct{}{}, &messages))
+			must(decoder.Decode(&messages))
 		}
 		return messages
 	})
 	return l
 }
 
-// decode reads the first documents of the file.
-func (l *Language) decode(documents ...any) error {
-	file, err := files.Open(l.file())
-	must(err)
-	decoder := yaml.NewDecoder(file)
-	for _, document := range documents {
-		if err := decoder.Decode(document); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *Language) file() string { return "messages/" + l.Tag + ".yaml" }
+func fileOf(tag string) string { return "messages/" + tag + ".yaml" }
 
 // WriteFiles writes all files of messages, for a fingerprint.
 func WriteFiles(w io.Writer) {
 	for _, l := range All() {
-		text, err := files.ReadFile(l.file())
+		text, err := files.ReadFile(fileOf(l.Tag))
 		must(err)
 		_, _ = w.Write(text) // a hash takes all
 	}

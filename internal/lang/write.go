@@ -72,9 +72,6 @@ func (l *Language) Number(text string) string {
 	if len(whole) >= l.GroupsFrom {
 		text = forms.GroupDigits(text)
 	}
-	if l.Tag == English {
-		return text
-	}
 	return l.digits.Replace(text)
 }
 

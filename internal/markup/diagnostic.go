@@ -64,11 +64,8 @@ func newReader(src []byte) *reader {
 		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 		src = bytes.ReplaceAll(src, []byte("\r"), []byte("\n"))
 	}
-	body := 0
-	if bytes.HasPrefix(src, []byte(byteOrderMark)) {
-		body = len(byteOrderMark)
-	}
-	return &reader{src: src, body: body, formLines: map[string]int{}}
+	text := bytes.TrimPrefix(src, []byte(byteOrderMark))
+	return &reader{src: src, body: len(src) - len(text), formLines: map[string]int{}}
 }
 
 // check refuses pages that are too large or not UTF-8.

@@ -44,7 +44,7 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	list.wantNoHTML("/submission/1?")
 	carol.get(home.link("1 waiting in “Trip”")).wantHTML("/submission/3?")
 	wants("alice", "Leave 898 of 900 places left", "Trip Travel Full",
-		"My submission: Leave second State: New 2025-11-15", "My submission: Leave first State: Granted 2025-11-15")
+		"My submission: Leave second State New 2025-11-15", "My submission: Leave first State Granted 2025-11-15")
 	for range 200 {
 		e.submit(t, "bob", 1, "f")
 	}

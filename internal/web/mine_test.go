@@ -72,7 +72,7 @@ func TestMyRows(t *testing.T) {
 	carol.fill("/page/1/form/f/submission/1/change", "state", "Done")
 	e.Clock.Advance(12 * 3600e9) // it closes
 	b = e.signedIn(t, "alice")
-	rows("Sent on 2025-11-15 2025-11-15 Withdraw Sent on 2025-11-15", "first State: Done 2025-11-15")
+	rows("Sent on 2025-11-15 2025-11-15 Withdraw Sent on 2025-11-15", "first State Done 2025-11-15")
 	const closed = "This form has closed: it took submissions until the end of 2025-11-15 (UTC). Only editors of this page may change submissions now."
 	b.get("/page/1/form/f/submission/2").want(200, closed)
 	b.get("/page/1/form/f/submission/1").wantNoHTML(closed) // it is locked, which is said

@@ -40,7 +40,7 @@ func TestLabelsOfOptions(t *testing.T) {
 	carol.get(path + "/change").wantHTML(`<bdi class="lozenge color-red">Refused</bdi>`)
 	bob.get(path).wantHTML(`<span class="lozenge color-green">Granted</span>`, "<li>Monday</li>")
 	mine := bob.get(form + "/results")
-	mine.want(200, "State: Granted")
+	mine.want(200, "State Granted")
 	mine.wantHTML(`<span class="lozenge color-green">Granted</span>`, `<bdi>&lt;Holiday&gt;</bdi>`)
 	want := map[string]string{"kind": "k1", "size": "1", "days": "d1", "state": "s1"}
 	if diff := cmp.Diff(want, valuesOf(t, e.latest(t, "bob", 1, "feedback"))); diff != "" {
