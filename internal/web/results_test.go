@@ -127,7 +127,7 @@ func TestResultsTable(t *testing.T) {
 	a.wantHTML(
 		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?view=table&amp;order=asc#submissions"`,
 		`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge color-grey">Open</span>`, `<td class="number" data-card="Score">-3.5</td>`,
-		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-label="Submissions" tabindex="0">`,
+		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-label="Results" tabindex="0">`,
 	)
 	a.wantNoHTML(" style=", "<!--")
 }
