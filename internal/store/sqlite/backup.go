@@ -97,50 +97,49 @@ func vacuumInto(ctx context.Context, source, file string) error {
 	return err
 }
 
-// migrateCopy brings the schema of a backup up to date. One that is so is not written to.
-func migrateCopy(ctx context.Context, file string) error {
+// changeCopy calls do with a connection to a copy, which nothing else uses.
+func changeCopy(ctx context.Context, file string, do func(*connection) error) error {
 	conn, err := connect(context.WithoutCancel(ctx), fileURI(file, vfsName)+"&mode=rw")
 	if err != nil {
 		return err
 	}
+	return errors.Join(do(conn), conn.Close())
+}
+
+// migrateCopy brings the schema of a backup up to date. One that is so is not written to.
+func migrateCopy(conn *connection) error {
 	version, err := readVersion(conn)
-	if err == nil && version > 0 && version != migrations.Version() {
+	if err == nil {
 		err = migrations.Require(version, true)
-		if err == nil {
-			err = cmp.Or(requestChecksums(conn), conn.Exec(`PRAGMA journal_mode = DELETE`), migrate(conn, version))
-		}
 	}
-	return errors.Join(err, conn.Close())
+	if err != nil || version == 0 || version == migrations.Version() {
+		return err
+	}
+	return cmp.Or(requestChecksums(conn), conn.Exec(`PRAGMA journal_mode = DELETE`), migrate(conn, version))
 }
 
 // dropTransient deletes sessions, unfinished uploads, and files that were
 // deleted a moment ago. A file without any is not written to.
 func dropTransient(ctx context.Context, file string) (dropped bool, err error) {
-	conn, err := connect(context.WithoutCancel(ctx), fileURI(file, vfsName)+"&mode=rw")
-	if err != nil {
-		return false, err
-	}
-	some, err := conn.queryInt(`SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM staged_files)`)
-	if err == nil && some != 0 {
-		err = conn.Exec(`
+	err = changeCopy(ctx, file, func(conn *connection) error {
+		some, err := conn.queryInt(`SELECT EXISTS (SELECT 1 FROM sessions) OR EXISTS (SELECT 1 FROM staged_files)`)
+		if dropped = some != 0; err != nil || !dropped {
+			return err
+		}
+		return conn.Exec(`
 			PRAGMA journal_mode = DELETE;
 			PRAGMA secure_delete = ON;
 			DELETE FROM sessions;
 			DELETE FROM file_chunks WHERE file IN (SELECT id FROM staged_files);
 			DELETE FROM staged_files`)
-	}
-	return some != 0, errors.Join(err, conn.Close())
+	})
+	return dropped, err
 }
 
 // renewKeeps has all keeps set now: one that was taken back after the backup was made deletes nothing before the page
 // was read.
-func renewKeeps(ctx context.Context, file string) error {
-	conn, err := connect(context.WithoutCancel(ctx), fileURI(file, vfsName)+"&mode=rw")
-	if err != nil {
-		return err
-	}
-	err = conn.Exec(`PRAGMA journal_mode = DELETE; UPDATE keeps SET since = ` + sqlNow)
-	return errors.Join(err, conn.Close())
+func renewKeeps(conn *connection) error {
+	return conn.Exec(`PRAGMA journal_mode = DELETE; UPDATE keeps SET since = ` + sqlNow)
 }
 
 // Restore makes a backup the store of directory dir, which must not have one. A
@@ -176,7 +175,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	if err := copyFile(ctx, file, partial, progress); err != nil {
 		return err
 	}
-	if err := migrateCopy(ctx, partial); err != nil {
+	if err := changeCopy(ctx, partial, migrateCopy); err != nil {
 		return fmt.Errorf("check %s: %w", file, classify(err))
 	}
 	if _, err := checkFile(ctx, partial, file, progress); err != nil {
@@ -185,7 +184,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 	if _, err := dropTransient(ctx, partial); err != nil { // only in copies that were made without Backup
 		return fmt.Errorf("remove sessions and unfinished uploads: %w", err)
 	}
-	if err := renewKeeps(ctx, partial); err != nil {
+	if err := changeCopy(ctx, partial, renewKeeps); err != nil {
 		return fmt.Errorf("let the keeps wait for a day: %w", err)
 	}
 	if err := durable.Sync(partial); err != nil {
