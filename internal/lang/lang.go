@@ -147,9 +147,15 @@ func Match(accept string) *Language {
 	return All()[i]
 }
 
+// maxAccept bounds the work for a header Accept-Language. Browsers send 100 bytes.
+const maxAccept = 500
+
 // Preferred returns the languages that a header Accept-Language names, in their order. It leaves out what is no
 // language: the parser would refuse all of them.
 func Preferred(accept string) []language.Tag {
+	if len(accept) > maxAccept {
+		accept = accept[:strings.LastIndexByte(accept[:maxAccept], ',')+1]
+	}
 	tags, _, err := language.ParseAcceptLanguage(accept)
 	if err != nil {
 		isUnknown := func(part string) bool { _, _, err := language.ParseAcceptLanguage(part); return err != nil }

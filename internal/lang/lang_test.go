@@ -3,6 +3,7 @@ package lang
 import (
 	"bytes"
 	"html/template"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,10 +90,23 @@ func TestMisplaced(t *testing.T) {
 	}
 }
 
+// TestPluralOfLargeNumbers: it is not always that of the last digits.
+func TestPluralOfLargeNumbers(t *testing.T) {
+	for n, want := range map[int]string{1: "one", 2: "two", 1_000_001: "other", 7_000_002: "other", 1_000_003: "few"} {
+		if got := Find("ar").plural(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+	if got := Find("en").plural(int64(5_000_001)); got != "other" {
+		t.Error(got)
+	}
+}
+
 func TestMatch(t *testing.T) {
 	for accept, want := range map[string]string{
 		"": "", "ko": "", "de": "de", "de-CH": "de", "pt-PT": "pt", "ko, ar;q=0.5, de;q=0.4": "ar", "de;q=x": "", "en-GB,en;q=0.9": "en", "*": "",
 		"qqqqqqqqq, de;q=0.8": "de", "fr;q=0.5, xy_!, de;q=0.8": "de",
+		"de," + strings.Repeat("fr;q=0.1,", 100_000): "de", strings.Repeat("!,", 100_000) + "de": "", strings.Repeat("x", 1000): "",
 	} {
 		if got := Match(accept); (got == nil) != (want == "") || got != nil && got.Tag != want {
 			t.Errorf("%q: %v, want %q", accept, got, want)

@@ -61,9 +61,14 @@ func integer(n any) int64 {
 	return n.(int64)
 }
 
-// plural is the plural form that a number takes.
+// plural is the plural form that a number takes. That of a large one depends on its last six digits, and on that
+// there are more.
 func (l *Language) plural(n any) string {
-	return categories[plural.Cardinal.MatchPlural(l.tag, int(integer(n)%1e6), 0, 0, 0, 0)]
+	i := integer(n)
+	if i > 1e6 {
+		i = 1e6 + i%1e6
+	}
+	return categories[plural.Cardinal.MatchPlural(l.tag, int(i), 0, 0, 0, 0)]
 }
 
 // Number writes a decimal number, such as -1234.5, with marks between its digits.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"golang.org/x/text/language"
+
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/limit"
@@ -25,6 +27,7 @@ type Call struct {
 	Refresh   func() (auth.Identity, error)
 	slot      *limit.Limiter      // that it holds a slot of, or nil
 	release   func()              // of that slot, or nil
+	preferred []language.Tag      // see Translated; nil until they are needed
 	unread    http.ResponseWriter // if the body was refused before its end, or nil
 	anonymous bool                // the form was anonymous when it was opened, at least once
 }

@@ -18,8 +18,11 @@ func (c *Call) Translated(f *forms.Form) *forms.Form {
 	for _, translated := range f.Languages() {
 		tags = append(tags, translated.Lang)
 	}
-	accept := append([]string{c.Reads}, c.Header.Values("Accept-Language")...)
-	for _, p := range lang.Preferred(strings.Join(accept, ",")) {
+	if c.preferred == nil {
+		accept := append([]string{c.Reads}, c.Header.Values("Accept-Language")...)
+		c.preferred = lang.Preferred(strings.Join(accept, ","))
+	}
+	for _, p := range c.preferred {
 		if tag := forms.FindLanguage(tags, p.String()); tag != "" {
 			return f.In(tag)
 		}
