@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"scripts/gotest":               {"internal/store/pgtest"},
 	"internal/pages":               {"internal/markup", "internal/forms", "internal/limit", "internal/reload", "internal/wiki"},
 	"internal/pages/pagestest":     {"internal/pages"},
-	"internal/web/pagehtml":        {"internal/markup"},
+	"internal/web/pagehtml":        {"internal/markup", "internal/forms"},
 	"internal/markup":              {"internal/forms"},
 	"internal/auth":                {"internal/durable", "internal/limit", "internal/reload", "internal/wiki"},
 	"internal/wiki":                {"internal/forms", "internal/reload"},

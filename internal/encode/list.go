@@ -18,11 +18,12 @@ const FlushBytes = 128 << 10
 
 // ListView is the parameters of a list, and how a page of the browser changes it.
 type ListView struct {
-	Params  *request.Params
-	Numbers bool                                    // filters compare numbers as such
-	Columns []string                                // of tables, see table.Options
-	Zone    *time.Location                          // of tables with labels, see table.Options; nil for those of the API
-	Row     func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil: as it is
+	Params   *request.Params
+	Numbers  bool                                    // filters compare numbers as such
+	Columns  []string                                // of tables, see table.Options
+	Zone     *time.Location                          // of tables with labels, see table.Options; nil for those of the API
+	Headings []string                                // see table.Options
+	Row      func(forms.Submission) forms.Submission // returns a submission as it is sent, with all values; nil: as it is
 }
 
 // SendList answers with a list in the one of the given formats that the request
@@ -37,7 +38,7 @@ func SendList(
 	}
 	asked.Filter.Numbers, asked.table.Columns = view.Numbers, view.Columns
 	if asked.table.Labels && view.Zone != nil {
-		asked.table.Zone, asked.Changes = view.Zone, true
+		asked.table.Zone, asked.table.Headings, asked.Changes = view.Zone, view.Headings, true
 	}
 	var page service.ListPage
 	asked.Begin = func(p service.ListPage) error { page = p; return nil }

@@ -15,6 +15,8 @@ type Message struct {
 	Text string // the key of its translations
 	One  string // the text if the first argument is 1; "" if there is no such form
 	Args []any  // texts, numbers, Plain, time.Time, *Message; []string is a list, []*Message are sentences in a row
+
+	EnglishOnly bool // it has no translations
 }
 
 // Plain is a day as 2006-01-02 or a number as 12.5, as an argument of a message: languages write them differently.
@@ -31,7 +33,7 @@ func SayN(one, many string, n int, args ...any) *Message {
 
 // English makes a message that has no translations, because no page shows it.
 func English(format string, args ...any) *Message {
-	return &Message{Text: fmt.Sprintf(format, args...)}
+	return &Message{Text: fmt.Sprintf(format, args...), EnglishOnly: true}
 }
 
 // Join makes one message of several.

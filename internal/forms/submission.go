@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -147,7 +146,7 @@ func (c *checked) take(answers []Answer) {
 			// What was read may be sent back: an unchanged value of a field that has
 			// left the page is no write.
 		case a.SentAs != "":
-			c.invalid.Add(a.FieldID, Say("is another id of the field {0}: send one of them", strconv.Quote(a.SentAs)))
+			c.invalid.Add(a.FieldID, Say(`is another id of the field "{0}": send one of them`, a.SentAs))
 		case rank < 0:
 			c.invalid.Add(a.FieldID, MsgUnknownField)
 		case a.malformed() != nil:

@@ -148,7 +148,7 @@ func (m *multipartBody) textPart(p formPart) error {
 func (m *multipartBody) textAnswer(name, value string) error {
 	field := m.access.Form.Field(name)
 	if field != nil && field.Type == forms.File && value != "" {
-		m.misfit(name, field, forms.English("must be sent as a file: the part needs a filename"))
+		m.misfit(name, field, forms.Say("must be sent as a file: the part needs a filename"))
 		return nil
 	}
 	a, isNew := m.answer(name)

@@ -32,10 +32,13 @@ type Options struct {
 	Labels  bool // the header and options have labels where they can, and sheets the form's title; else ids and values
 	BOM     bool // CSV begins with a byte order mark
 	NoGuard bool // CSV has formulas as they were sent
-	// Zone has the columns before those of fields made for people: their names are words,
-	// times are those of the zone, and there is that of the last change. On an anonymous
-	// form they are days. Nil for the columns of the API.
+	// Zone has the columns before those of fields made for people: times are those of the
+	// zone, and there is that of the last change. On an anonymous form they are days. Nil for
+	// the columns of the API.
 	Zone *time.Location
+	// Headings are what these columns are called where there is a Zone, in the order of the
+	// id, the time, the user name and the last change.
+	Headings []string
 	// Columns are the ids of the columns in their order, of fields of the form and of
 	// metadata. Nil for all.
 	Columns []string
@@ -44,7 +47,7 @@ type Options struct {
 // metadata returns the names of the columns before those of fields.
 func (o Options) metadata() []string {
 	if o.Zone != nil {
-		return []string{"Number", "Time", "Sent by", "Changed"}
+		return slices.Clone(o.Headings)
 	}
 	return slices.Clone(metadataIDs[:changedColumn])
 }

@@ -137,7 +137,7 @@ func TestTooManyColumns(t *testing.T) {
 	} {
 		columns := NewColumns(formOf(tt.fields...), Options{})
 		err := columns.Add(submission(1, tt.stored...))
-		wider := NewColumns(formOf(tt.fields[1:]...), Options{Zone: time.UTC}) // with one column more before the fields
+		wider := NewColumns(formOf(tt.fields[1:]...), Options{Zone: time.UTC, Headings: make([]string, 4)}) // with one column more before the fields
 		if got := wider.Add(submission(1, tt.stored...)); errors.Is(got, ErrTooManyColumns) != tt.tooMany {
 			t.Errorf("%d fields and %v, for people: %v", len(tt.fields)-1, tt.stored, got)
 		}

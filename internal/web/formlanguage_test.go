@@ -41,6 +41,13 @@ func TestFormInTheReadersLanguage(t *testing.T) {
 	}
 }
 
+// A page that is too long to be laid out says so in the reader's language, not as its author.
+func TestLongPageInTheReadersLanguage(t *testing.T) {
+	_, b := newAlice(t, page1("lang: fr\n", tripForm+"```\n\n"+strings.Repeat("Le texte est long.\n", 8000)+"\n```\n"))
+	b.reads("de").get("/page/1").wantHTML("<p>Der Text dieser Seite ist länger als 128 KiB. Dies ist sein Anfang, so wie er geschrieben ist:</p>\n" +
+		`<div class="text" lang="fr"><pre`)
+}
+
 // A form that does not have the chosen language is in that of the browser, or of the wiki page.
 func TestFormWithoutTheChosenLanguage(t *testing.T) {
 	_, b := newAlice(t, page1("lang: da\n", strings.NewReplacer("de: ", "fr: ").Replace(tripForm)))

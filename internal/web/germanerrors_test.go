@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -54,4 +55,19 @@ func TestClosedFormInTheReadersLanguage(t *testing.T) {
 	b.reads("de").get(leavePath).want(200, german.Text(
 		"this form has closed: it took submissions until the end of {0} ({1})", forms.Plain("2020-01-31"), "UTC")[1:])
 	b.get("/").want(200, german.Text("Closed"))
+}
+
+// What programs alone send is answered with a sentence of the page, and what an edited form leads to names the question.
+func TestOddBodiesInTheReadersLanguage(t *testing.T) {
+	german := lang.Find("de")
+	e, b := newAlice(t, page1("", tripForm))
+	b.reads("de")
+	open := b.get(leavePath)
+	e.Write(t, "1.md", page1("", strings.Replace(tripForm, "type: textfield", "type: file", 1))["1.md"])
+	b.send(leavePath, with(open.values(), "city", "Rom", "class", "a")).want(422,
+		german.Say(named("Stadt", forms.Say("must be sent as a file: the part needs a filename"))))
+	unreadable := german.Text("The form can't be read. Open the page again, and try once more.")
+	b.request("POST", leavePath, "multipart/form-data; boundary=b; charset=latin1", strings.NewReader("x")).want(415, unreadable)
+	b.request("POST", leavePath, "multipart/form-data; boundary=b", strings.NewReader("--b\r\n"+
+		"Content-Disposition: form-data; name=city\r\nContent-Transfer-Encoding: base64\r\n\r\nUm9t\r\n--b--\r\n")).want(400, unreadable)
 }

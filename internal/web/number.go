@@ -37,5 +37,5 @@ func twoMeanings(text string) *forms.Message {
 		return nil
 	}
 	return forms.Say("must be written as {0} or as {1}: {2} can mean either",
-		parts[1]+parts[2], parts[1]+"."+parts[2]+"0", text)
+		forms.Plain(parts[1]+parts[2]), forms.Plain(parts[1]+"."+parts[2]+"0"), text)
 }

@@ -61,7 +61,8 @@ func (c *call) receive(before *service.Access) (received, *service.Access, error
 	access, answers, err := c.Receive(before, func(access *service.Access) ([]forms.Answer, error) {
 		return request.DecodeMultipart(c.w, c.Call, access, sent.extra)
 	})
-	if _, ok := errors.AsType[*forms.Invalid](err); ok { // not what browsers send
+	isMalformed := func(a forms.Answer) bool { return a.Malformed != nil && a.Malformed.EnglishOnly }
+	if _, ok := errors.AsType[*forms.Invalid](err); ok || err == nil && slices.ContainsFunc(answers, isMalformed) { // not what browsers send
 		err = errUnreadable
 	}
 	sent.answers = answers

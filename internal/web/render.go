@@ -273,6 +273,9 @@ func (c *call) fail(err error) {
 		failure.Detail = forms.Say("The connection to the database was lost, so this may be stored or not. " +
 			"Reload this page to send it again: a form is stored only once.")
 	}
+	if d := failure.Detail; d != nil && d.EnglishOnly { // programs alone cause it
+		failure.Detail = errUnreadable.Detail
+	}
 	title := c.Lang.Say(cmp.Or(errorTitles[failure.Status], errorTitles[http.StatusBadRequest]))
 	page := &errorPage{Layout: c.layout(title), Detail: upperFirst(c.Lang.Say(failure.Detail))}
 	page.Missing = c.Framed && failure.Status == http.StatusNotFound && c.PathValue("id") == ""

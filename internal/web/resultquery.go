@@ -133,7 +133,7 @@ func readColumns(f *forms.Form, params *request.Params) (ids []string) {
 		switch {
 		case id == "", slices.Contains(ids, id), f.Anonymous && (id == forms.ColumnID || id == forms.ColumnUsername):
 		case f.Field(id) == nil && metadataLabels[id] == nil:
-			params.Invalid.AddError(forms.Say("columns: the form has no field {0}", strconv.Quote(clipLabel(id))))
+			params.Invalid.AddError(forms.Say(`columns: the form has no field "{0}"`, clipLabel(id)))
 		default:
 			ids = append(ids, id)
 		}

@@ -435,6 +435,9 @@ func TestResultsExportForPeople(t *testing.T) {
 	if got := export.body; !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	if got := b.reads("de").get(feedbackResults + ".csv").body; !strings.HasPrefix(got, "\ufeffNummer,Zeit,Gesendet von,Geändert,Name,") {
+		t.Errorf("in German: %.99s", got)
+	}
 	if got := export.header.Get("Content-Disposition"); !strings.Contains(got, "-2026-07-02.csv") {
 		t.Errorf("the day of the file is not that of the zone: %s", got)
 	}

@@ -6,17 +6,18 @@ package pagehtml
 
 import (
 	"bytes"
-	"fmt"
 	"html/template"
 	"slices"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 )
 
 // Piece is a part of a page: HTML, or a form.
 type Piece struct {
-	HTML   template.HTML // "" for a form. Elements that it opens are closed in it
-	FormID string        // of the form to show here; "" for HTML, and for a block whose form id can't be read
+	HTML   template.HTML  // "" for a form. Elements that it opens are closed in it
+	Why    *forms.Message // why the HTML is the text as it is written; nil for others
+	FormID string         // of the form to show here; "" for HTML, and for a block whose form id can't be read
 	// Missing is set for a block that is marked as a form where no form can be
 	// shown: it is broken and has no last good definition, or an earlier block
 	// has its form id.
@@ -103,18 +104,18 @@ func (p *page) finish() []Piece {
 }
 
 var (
-	tooLong = fmt.Sprintf("The text of this page is longer than %d KiB. "+
+	tooLong = forms.Say("The text of this page is longer than {0} KiB. "+
 		"This is its beginning, as it is written:", markup.MaxShownBytes>>10)
-	tooMuchWork = "The text of this page is too intricate to be laid out. This is how it is written:"
+	tooMuchWork = forms.Say("The text of this page is too intricate to be laid out. This is how it is written:")
 )
 
 // plain returns the forms, and the text as it is written. People come for the
 // forms, so they come before a text that is long or strange.
-func (p *page) plain(source []byte, why string) []Piece {
+func (p *page) plain(source []byte, why *forms.Message) []Piece {
 	p.finish()
-	//nolint:gosec // G203: both are escaped
-	return append(p.pieces, Piece{HTML: template.HTML(
-		"<p>" + template.HTMLEscapeString(why) + "</p>\n<pre dir=\"auto\">" + escapePre(string(source)) + "</pre>\n",
+	//nolint:gosec // G203: it is escaped
+	return append(p.pieces, Piece{Why: why, HTML: template.HTML(
+		"<pre dir=\"auto\">" + escapePre(string(source)) + "</pre>\n",
 	)})
 }
 
