@@ -60,7 +60,7 @@ func LoadAnonymousKey(ctx context.Context, s store.Settings, path string, renew 
 
 // ErrOtherKey says that the store was used with another key.
 var ErrOtherKey = errors.New("the key of anonymous submissions is not the one that this store was used with: " +
-	"copy the file from another server or from a backup")
+	"copy the file from another server, or from where you keep its copy, since backups of Formulary do not have it")
 
 // readAnonymousKey reads the key of the hashes from a file, or makes it, unless a new key
 // would not match the store. It is not in the database, so that a copy of the
@@ -84,7 +84,7 @@ func readAnonymousKey(path string, mayMake bool) ([]byte, error) {
 	}
 	if len(key) != anonymousKeySize {
 		return nil, fmt.Errorf("load the key of anonymous submissions: %s is damaged (%d bytes instead of %d): "+
-			"restore it from a backup", path, len(key), anonymousKeySize)
+			"copy it from another server, or from where you keep its copy", path, len(key), anonymousKeySize)
 	}
 	return key, nil
 }

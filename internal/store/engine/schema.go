@@ -37,13 +37,13 @@ func (m Migrations) After(version int) []string { return m[max(version-firstVers
 // Require refuses a database that does not have the schema of this program. One that
 // is migrated may be empty, or older.
 func (m Migrations) Require(version int, migrate bool) error {
-	advice := "use the formulary that made it"
+	advice := "start this version's server on it once, or restore it if it is a backup: that brings it up to date"
 	switch {
 	case version == m.Version(), migrate && (version == 0 || version >= firstVersion && version < m.Version()):
 		return nil
 	case version > m.Version():
 		advice = "install the newer formulary that has written to it"
-	case version > 0 && version < firstVersion:
+	case version < firstVersion:
 		advice = "it was made before 0.1.0, and only the build that made it can open it. Begin with a new store"
 	}
 	return fmt.Errorf("it has schema version %d and this formulary needs version %d: %s", version, m.Version(), advice)

@@ -162,7 +162,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 	must(t, Backup(ctx, dir, backup, noProgress))
 	addMigration(t)
 	_, err := Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 8 and this formulary needs version 9: use the formulary that made it") // it is not to be written to
+	wantError(t, err, "it has schema version 8 and this formulary needs version 9: start this version's server on it once") // it is not to be written to
 	must(t, Restore(ctx, backup, restored, noProgress))
 	for _, dir := range []string{dir, dir, restored} {
 		s = openStore(t, dir)
