@@ -1,6 +1,10 @@
 package web
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/lang"
+)
 
 const leave = "/page/1/form/leave"
 
@@ -38,7 +42,8 @@ func TestLockedSubmission(t *testing.T) {
 	alice.fill(path+"/change", "state", "granted").want(200, "The changes are saved")
 	shows(bob, []string{locked}, []string{change, withdraw})
 	shows(alice, []string{change, del}, []string{locked})
-	bob.get(path+"/change").want(403, locked)
+	bob.reads("de").get(path).wantHTML(lang.Find("de").Text(locked))
+	bob.reads("").get(path+"/change").want(403, locked)
 	refused := bob.get(path + "/delete?sort=days")
 	refused.want(403, locked)
 	if got := refused.link("Go to the submission"); got != path+"?sort=days" {

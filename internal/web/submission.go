@@ -258,8 +258,8 @@ func (st stored) show(typed filling) (err error) {
 		MaySave: mayChange == nil && st.access.MayUpdate() == nil,
 		Tag:     st.access.Tag(st.sub), For: c.hashUser(),
 	}
-	if errors.Is(mayChange, service.ErrLocked) {
-		page.Locked = service.ErrLocked.Error()
+	if locked, ok := errors.AsType[*service.Error](mayChange); ok && errors.Is(locked, service.ErrLocked) {
+		page.Locked = st.Lang.Say(locked.Detail)
 	} else if mayChange == nil {
 		page.Locked = upperFirst(st.Lang.Say(closedReason(st.access)))
 	}
