@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,100 +12,258 @@ import (
 )
 
 var (
-	// What stays English, and templates that are attributes.
-	inEnglish = regexp.MustCompile(`(?s)<section id="keys".*?</section>|<[a-z]+ [^>]*lang="en".*?</(?:li|p|span)>|` +
-		`define "(?:state|lang)".*?(?:\{\{- define|\z)`)
-	actions    = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
-	attributes = regexp.MustCompile(`(?:aria-label|title|placeholder|alt|data-name)="([^"]*)"`)
-	word       = regexp.MustCompile(`\p{L}{2,}`)
+	hole     = regexp.MustCompile(`\{\d\}|%(?:\[\d\])?[a-z]`)
+	phrase   = regexp.MustCompile(`(?:\p{L}|¤)["”.,:;!?…)]*\s+["“(]*\p{L}|\p{L}["”.,:;!?…)]*\s+["“(]*¤`)
+	sentence = regexp.MustCompile(`^\s*(?:“|\p{Lu}\p{Ll}+(?:[ .:…!?]|$))|\p{Ll}[.…!?]$|^\s+\p{L}{2,}|\p{L}{2,}[,:;]?\s+$`)
+	word     = regexp.MustCompile(`\p{L}{2,}`)
+	markup   = regexp.MustCompile(`</?[a-z][^>]*(?:>|$)|\b(?:aria-current|class|dir|id)="[^"]*(?:"|$)`)
 )
+
+// speaks is whether people would read a literal: it has two words, or a word and what is filled in, or it looks like
+// the beginning or the end of a sentence.
+func speaks(text string) bool {
+	text = markup.ReplaceAllString(hole.ReplaceAllString(text, "¤"), "")
+	return word.MatchString(text) && phrase.MatchString(text) || sentence.MatchString(text)
+}
+
+var (
+	inEnglish    = regexp.MustCompile(`(?s)<section id="keys".*?</section>|<[a-z]+ [^>]*lang="en".*?</(?:li|p|span)>`)
+	ofAttributes = regexp.MustCompile(`(?s)define "(?:state|lang)".*?(?:\{\{- define|\z)`) // templates without text
+	actions      = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
+	printed      = regexp.MustCompile("^\\{\\{(?:- )?\\s*[\"`]")
+	attributes   = regexp.MustCompile(`([\w:-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)`)
+	sentValue    = regexp.MustCompile(`(<(?:button|input type="hidden") [^>]*)value="[a-z-]*"`) // nobody reads it
+)
+
+// technical are attributes that people don't read.
+var technical = strings.Fields(`action aria-current aria-describedby aria-hidden aria-invalid aria-labelledby aria-required
+	autocapitalize autocomplete autocorrect blocking charset class content data-copy data-field dir enctype for form href id
+	method name preserveAspectRatio rel role scope spellcheck step target type`)
 
 // TestTemplatesSayMessages: a template has no words but those of messages.
 func TestTemplatesSayMessages(t *testing.T) {
 	for name, text := range glob(t, "web/templates/*.html", "web/templates/partials/*.html") {
-		checkTemplateText(t, name, text)
+		for _, found := range saidByTemplate(text) {
+			t.Errorf("%s: %s is no message", name, found)
+		}
 	}
 }
 
-func checkTemplateText(t *testing.T, name, text string) {
-	t.Helper()
-	text = actions.ReplaceAllString(inEnglish.ReplaceAllString(text, ""), "")
-	for _, attribute := range attributes.FindAllStringSubmatch(text, -1) {
-		if word.MatchString(attribute[1]) {
-			t.Errorf("%s: %s is no message", name, attribute[0])
+// saidByTemplate finds what a template says other than by messages.
+func saidByTemplate(text string) (found []string) {
+	text = templateCalls.ReplaceAllStringFunc(inEnglish.ReplaceAllString(text, ""), func(call string) string {
+		parts := templateCalls.FindStringSubmatch(call)
+		return strings.Join(tags.FindAllString(parts[2]+parts[3], -1), "") + "{{" + parts[4] + "}}"
+	})
+	for _, action := range actions.FindAllString(text, -1) {
+		for _, literal := range regexp.MustCompile(templateText).FindAllString(action, -1) {
+			if speaks(literal[1:len(literal)-1]) || printed.MatchString(action) && word.MatchString(literal) {
+				found = append(found, action)
+			}
 		}
 	}
-	for _, found := range word.FindAllString(tags.ReplaceAllString(text, " "), -1) {
-		if found != "UTC" && found != "Formulary" { // names
-			t.Errorf("%s: “%s” is no message", name, found)
+	without := func(text string) string {
+		return sentValue.ReplaceAllString(actions.ReplaceAllString(text, "¤"), "$1")
+	}
+	for _, attribute := range attributes.FindAllStringSubmatch(without(text), -1) {
+		if word.MatchString(attribute[2]) && !slices.Contains(technical, attribute[1]) {
+			found = append(found, attribute[0])
 		}
 	}
+	for _, word := range word.FindAllString(tags.ReplaceAllString(without(ofAttributes.ReplaceAllString(text, "")), " "), -1) {
+		if word != "UTC" && word != "Formulary" { // names
+			found = append(found, word)
+		}
+	}
+	return found
 }
 
 var (
-	scriptComment = regexp.MustCompile(`(?m)(?s:/\*.*?\*/)|^\s*//.*$|\s// .*$`)
-	warning       = regexp.MustCompile(`(?m)console\.warn\(.*$`) // for whoever maintains a wiki
-	quoted        = regexp.MustCompile("\"[^\"\n]*\"|`[^`]*`")
-	sentence      = regexp.MustCompile("^[\"`]\\s*(?:“|[A-Z][a-z]+(?:[ .:…!?]|[\"`]$))|[a-z][.…!?][\"`]$")
+	// Warnings are for whoever maintains a wiki.
+	notSaid = regexp.MustCompile(`(?m)console\.warn\(.*$|\b(?:querySelector(?:All)?|matchMedia|BroadcastChannel)\(\s*"[^"\n]*"`)
+	// Comments, regular expressions, literals in quotes, and templates.
+	scriptTokens = regexp.MustCompile("(?s:/\\*.*?\\*/)|//[^\n]*|" +
+		`[=(,:!&|?;{}\[]\s*/(?:` + inRegexp + `|[^/*\\\n\[])(?:` + inRegexp + `|[^/\\\n\[])*/|` +
+		`("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|` +
+		"(`(?:[^`\\\\$]|\\\\.|" + scriptHole.String() + "|\\$)*`)")
+	scriptHole = regexp.MustCompile("\\$\\{((?:[^{}`]|`[^`]*`|\\{[^{}]*\\})*)\\}")
 )
 
-// TestScriptsSayMessages: what looks like a sentence is an argument of t or tn.
+const inRegexp = `\\.|\[(?:[^\]\\\n]|\\.)*\]`
+
+// TestScriptsSayMessages: in scripts, too.
 func TestScriptsSayMessages(t *testing.T) {
-	allowed := []string{`"Enter"`, `"Form “{0}”"`} // a key, and what the server replaces
+	allowed := []string{
+		`"Enter"`, `"Form “{0}”"`, "`${text} UTC`", // a key, what the server replaces, a name
+		`"use strict"`, `"note draft"`, `"(prefers-color-scheme: dark)"`, `"not all"`, // code, a class, styles
+		"`clamp(12px, ${size}, 24px)`", "`${family.join(\" \")}, var(--font)`",
+		"`formulary ${scheme} ${location.origin} ${fontSize} ${fontFamily}`", // for frame.js
+		`"input, select, textarea"`, `"input, select, textarea, button"`, // selectors
+		`"pre.form, code.form, code.language-form, [data-formulary-form], .mw-highlight.form, .code.panel > .codeContent"`,
+	}
 	for name, text := range glob(t, "web/static/*.js") {
-		text = scriptCalls.ReplaceAllString(warning.ReplaceAllString(scriptComment.ReplaceAllString(text, ""), ""), "")
-		for _, found := range quoted.FindAllString(text, -1) {
-			if sentence.MatchString(found) && !slices.Contains(allowed, found) {
+		for _, found := range saidByScript(text) {
+			if !slices.Contains(allowed, found) {
 				t.Errorf("%s: %s is no message", name, found)
 			}
 		}
 	}
 }
 
-// notShown are functions whose texts no page shows: of headers, logs and errors that are logged.
-var notShown = []string{
-	"Say", "SayN", "Text", "English", "New", "Errorf", "LogError", "Set", "Add", "Get", "Del", "Warn", "Info", "Error", "MustCompile",
+// saidByScript finds what a script says other than by messages.
+func saidByScript(text string) (found []string) {
+	text = scriptCalls.ReplaceAllString(notSaid.ReplaceAllString(text, ""), "")
+	for _, literal := range scriptTokens.FindAllStringSubmatch(text, -1) {
+		for _, hole := range scriptHole.FindAllStringSubmatch(literal[2], -1) {
+			found = append(found, saidByScript(hole[1])...)
+		}
+		text := scriptHole.ReplaceAllString(literal[1]+literal[2], "¤")
+		if text != "" && speaks(text[1:len(text)-1]) {
+			found = append(found, literal[0])
+		}
+	}
+	return found
 }
+
+var (
+	// textsOfCall is how many texts of a message a function takes, see inCode.
+	textsOfCall = map[string]int{"Say": 1, "SayN": 2, "Text": 1}
+	// notShown are functions whose literals no page shows.
+	notShown = []string{"errors.New", "fmt.Errorf", "LogError", "regexp.MustCompile", "Header.Set", "Header.Get", "h.Set", "h.Add"}
+)
 
 // TestCodeSaysMessages: in Go code, too.
 func TestCodeSaysMessages(t *testing.T) {
 	allowed := []string{
-		"Formulary", "Markdown", "Confluence", "Wikitext", // names
-		"Choose what to filter by", "“Value” ", // by which messages are recognized
+		"web.go: Formulary", "author.go: Markdown", "author.go: Confluence", "author.go: Wikitext", // names
+		"author.go: err.Error()", // stands in an element with lang="en"
+		// Messages are recognized by these.
+		"resultquery.go: Choose what to filter by", "resultquery.go: “Value” ", "resultquery.go: columns: the form has no field ",
+		`language.go: "Form “{0}”"`,                // in embed.js, to be replaced
+		"form.go: page for ", "summary.go:  of %q", // hashed, a key of a cache
+		"render.go: form-action 'self'; base-uri 'none'; frame-ancestors ",
+		"static.go: text/css; charset=utf-8", "static.go: text/javascript; charset=utf-8", "html.go: noopener noreferrer nofollow",
 	}
 	for name, text := range glob(t, "web/*.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(node ast.Node) bool {
-			switch node := node.(type) {
-			case *ast.CallExpr:
-				selector, ok := node.Fun.(*ast.SelectorExpr)
-				return !ok || !slices.Contains(notShown, selector.Sel.Name)
-			case *ast.BasicLit:
-				if text, ok := literal(node); ok && sentence.MatchString(`"`+text+`"`) && !slices.Contains(allowed, text) {
-					t.Errorf("%s: %q is no message", name, text)
-				}
+		for _, found := range saidByCode(t, name, text) {
+			if !slices.Contains(allowed, filepath.Base(name)+": "+found) {
+				t.Errorf("%s: %q is no message", name, found)
 			}
-			return true
-		})
+		}
 	}
+}
+
+// saidByCode finds what Go code says other than by messages.
+func saidByCode(t *testing.T, name, text string) (found []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[ast.Node]bool{}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			said[node.Tag] = true
+		case *ast.CallExpr:
+			of, name := nameOf(node.Fun)
+			if name == "Error" && len(node.Args) == 0 {
+				found = append(found, of+".Error()") // an error is in English
+			}
+			for i, arg := range node.Args {
+				_, ok := literal(arg)
+				said[arg] = ok && (i < textsOfCall[name] || slices.Contains(notShown, name) || slices.Contains(notShown, of+"."+name))
+			}
+		case *ast.SelectorExpr:
+			if of, name := nameOf(node); of == "forms" && name == "English" {
+				found = append(found, "forms.English")
+			}
+		case *ast.CompositeLit:
+			if of, name := nameOf(node.Type); of == "forms" && name == "Message" {
+				found = append(found, "forms.Message")
+			}
+		case *ast.BasicLit:
+			if text, ok := literal(node); ok && speaks(text) && !strings.HasPrefix(text, "filter|") && !said[node] {
+				found = append(found, text)
+			}
+		}
+		return !said[node]
+	})
+	return found
+}
+
+// nameOf is the name of a function or type, and what it is of: of fmt.Errorf, fmt and Errorf.
+func nameOf(e ast.Expr) (of, name string) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return "", e.Name
+	case *ast.SelectorExpr:
+		_, of = nameOf(e.X)
+		return of, e.Sel.Name
+	case *ast.CallExpr:
+		return nameOf(e.Fun)
+	}
+	return "", ""
 }
 
 // TestSentencesAreFound: the tests above notice what they are for.
 func TestSentencesAreFound(t *testing.T) {
-	for _, text := range []string{`"Send"`, `"Error: "`, "`Sending: ${percent} %`", `"It was not sent yet."`, `" and is gone."`, `"“"`} {
-		if !sentence.MatchString(text) {
-			t.Errorf("%s is taken for no sentence", text)
-		}
+	inTemplate, inScript := saidByTemplate, saidByScript
+	inCode := func(text string) []string {
+		return saidByCode(t, "a.go", "package web\nfunc f() { use("+text+") }")
 	}
-	for _, text := range []string{`"Content-Type"`, `"GET /login"`, `"form[data-form]"`, `"?lang="`, `""`} {
-		if sentence.MatchString(text) {
-			t.Errorf("%s is taken for a sentence", text)
+	for _, tt := range []struct {
+		in    func(text string) []string
+		said  bool
+		texts []string
+	}{
+		{inTemplate, true, []string{
+			`<p>gone</p>`, `<input type="submit" value="Search now please">`, `<input type=submit value=Search>`,
+			`{{"All your forms are here."}}`, `{{- "forms"}}`, `{{printf "All %d forms." .Found}}`, `{{printf "%d forms" .Found}}`,
+			`{{if .A}}{{or .Title "Untitled"}}{{end}}`, `{{t "{0} more" (printf "all %d forms" .Found)}}`,
+			`<optgroup label="All your forms">`, `<p title='All your forms'>`, `<p title=Forms>`, `<p title = "Forms">`,
+			`<p {{if .A}}title="Forms"{{end}}>`, `<p title="{{.N}} forms">`, `<p aria-description="of yours">`,
+			"{{t `<b title=\"All your forms\">{0}</b>` .Found}}", `{{define "state"}} title="Forms"{{end}}`,
+		}},
+		{inTemplate, false, []string{
+			`{{t "All your forms"}}`, `<p title="{{t "All your forms"}}">`, `{{tn "{0} form" "{0} forms" .Found}}`, `{{/* All your forms */}}`,
+			`{{if eq .Kind "radios" "status"}}{{template "a" .}}{{end}}`, `<a class="one two" href="{{path "/author"}}">{{- ""}}</a>`,
+			`<button name="a" value="set-all">`, `<p lang="en">All your forms</p>`, `{{.At}} UTC`,
+		}},
+		{inScript, true, []string{
+			`a = "Send"`, `a = "Error: "`, "a = `Sending: ${percent} %`", `a = "It was not sent yet."`, `a + " and is gone."`, `a = "“" + b`,
+			`a = 'The server is gone now.'`, `a = "the server is gone"`, `a = "A server is gone"`, "a = `${message} of your forms`",
+			"a = `${n} forms`", "a = `${b ? 'is gone' : ''}`", "a = `${b ? `is gone` : ``}`", `n + " forms"`, `"all " + n`, `t('The server is gone.')`,
+			"t(`The server is gone.`)", `t("The server" + " is gone.")`, `if (/["']/.test(a) && b("the server is gone")`, `"http://a" + "is gone"`,
+		}},
+		{inScript, false, []string{
+			`a = t("The server is gone.")`, `a = tn("{0} form", "{0} forms", n)`, `a = "Content-Type"`, `a = "form[data-form]"`, `a = "?lang="`, `a = ""`,
+			`// the "server is gone"`, `/* the 'server is gone' */`, "a = `${b} ${c}`", "a = `${t(\"It is gone.\")} ${b}`", `querySelector("main p")`, `a = /'(is gone)'/`,
+		}},
+		{inCode, true, []string{
+			`"results of this form"`, `"A form of yours"`, "`is gone`", `"Send"`, `"It is gone."`, `fmt.Sprintf("%d results of yours", 5)`,
+			`fmt.Sprintf("%d results", 5)`, `fmt.Sprintf("%[1]s results", a)`, `n + " results"`, `"about " + n`,
+			`&forms.Message{Text: "this form is gone"}`, `&forms.Message{Text: gone}`, `forms.English("This form is gone.")`,
+			`forms.English(gone)`, `forms.Say("{0}", "a form of yours")`, `forms.Say("Read by " + name)`,
+			`forms.SayN("{0} form", "{0} forms", n, "of yours")`, `fmt.Errorf("render: %w", use("this form is gone"))`,
+			`query.Set("error", "this form is gone")`, `service.ErrLocked.Error()`,
+		}},
+		{inCode, false, []string{
+			`forms.Say("This form is gone.")`, `forms.Say("This form " + "is gone.")`, `forms.SayN("{0} form", "{0} forms", n)`,
+			`c.Lang.Text("This form is gone.")`, `errors.New("is gone")`, `fmt.Errorf("render %s: %w", name, err)`, `c.LogError("this form is gone", err)`,
+			`w.Header().Set("Vary", "Accept, Cookie")`, `"Content-Type"`, `"GET /login"`, `"?lang="`, `""`, `"filter|is after"`, `"<p class=\"one two\">"`,
+			`struct { A int "a key" }{}`,
+		}},
+	} {
+		for _, text := range tt.texts {
+			if found := tt.in(text); (len(found) > 0) != tt.said {
+				t.Errorf("%s: found %q", text, found)
+			}
 		}
 	}
 }
