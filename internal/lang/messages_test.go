@@ -277,6 +277,9 @@ func checkTranslation(t *testing.T, m used, form, text string) {
 	if text == "" {
 		t.Errorf("%q has no text", m.text)
 	}
+	if isEnglish(m, text) {
+		t.Errorf("%q is not translated", m.text)
+	}
 	has := func(pattern *regexp.Regexp, text string) string {
 		found := pattern.FindAllString(text, -1)
 		slices.Sort(found)
@@ -305,6 +308,25 @@ func checkTranslation(t *testing.T, m used, form, text string) {
 	}
 	if strings.TrimSpace(english[0]) == english[0] && strings.TrimSpace(text) != text {
 		t.Errorf("%q: %q has spaces around it", m.text, text)
+	}
+}
+
+// isEnglish is whether a translation with three words or more is the English text.
+func isEnglish(m used, text string) bool {
+	words := word.FindAllString(tags.ReplaceAllString(text, ""), -1)
+	return len(words) > 2 && (text == withoutContext(m.text) || text == m.one)
+}
+
+// TestEnglishIsFound: TestTranslations notices what it is for.
+func TestEnglishIsFound(t *testing.T) {
+	m := used{one: "{0} file of yours", text: "example|{0} files of yours"}
+	for text, want := range map[string]bool{"{0} file of yours": true, "{0} files of yours": true, "{0} Ihrer Dateien": false} {
+		if isEnglish(m, text) != want {
+			t.Errorf("%q: not %t", text, want)
+		}
+	}
+	if m := (used{text: "Status: <b>{0}</b>"}); isEnglish(m, m.text) {
+		t.Error("a word may be the same")
 	}
 }
 
