@@ -104,7 +104,7 @@ func allMessages(t *testing.T) (all []used) {
 		}
 	}
 	for _, pattern := range []string{
-		"web/templates/partials/*.html", "web/templates/*.html", "web/*.go", "web/pagehtml/*.go", "web/static/*.js", "events/*.go",
+		"web/templates/partials/*.html", "web/templates/*.html", "web/*.go", "web/*/*.go", "web/static/*.js", "events/*.go",
 		"forms/*.go", "service/*.go", "request/*.go", "encode/*.go", "wiki/*.go", "lang/*.go",
 	} {
 		files := glob(t, pattern)

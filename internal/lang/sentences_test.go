@@ -144,7 +144,7 @@ func TestCodeSaysMessages(t *testing.T) {
 		"render.go: form-action 'self'; base-uri 'none'; frame-ancestors ",
 		"static.go: text/css; charset=utf-8", "static.go: text/javascript; charset=utf-8", "html.go: noopener noreferrer nofollow",
 	}
-	for name, text := range glob(t, "web/*.go") {
+	for name, text := range glob(t, "web/*.go", "web/*/*.go") {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
