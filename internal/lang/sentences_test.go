@@ -129,7 +129,7 @@ var (
 	// textsOfCall is how many texts of a message a function takes, see inCode.
 	textsOfCall = map[string]int{"Say": 1, "SayN": 2, "Text": 1}
 	// notShown are functions whose literals no page shows.
-	notShown = []string{"errors.New", "fmt.Errorf", "LogError", "regexp.MustCompile", "Header.Set", "Header.Get", "h.Set", "h.Add"}
+	notShown = []string{"errors.New", "fmt.Errorf", "LogError", "regexp.MustCompile", "Header.Set", "Header.Add", "Header.Get", "h.Set", "h.Add"}
 )
 
 // TestCodeSaysMessages: in Go code, too.
