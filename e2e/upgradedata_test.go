@@ -24,6 +24,22 @@ const releasedPage = "---\nlang: de\n---\n\n" + pageSource + mailedForms + "\n``
 keep: 50 years
 fields:
   - {id: text, type: textbox, label: Text, required: true}
+` + "```\n\n```yaml form\n" + `form: trip
+title: {en: Business trip, de: Dienstreise}
+fields:
+  - {id: city, type: textfield, label: {en: City, de: Stadt}, required: true}
+  - id: state
+    type: status
+    label: {en: State, de: Status}
+    by: editors
+    default: open
+    options: [{value: open, label: {en: Open, de: Offen}}, {value: granted, label: {en: Granted, de: Bewilligt}, color: green, was: [yes]}]
+  - section: stay
+    title: {en: Stay, de: Aufenthalt}
+    showIf: {any: [{field: city, equals: Rom}, {field: state, not-equals: open}]}
+    fields:
+      - {id: nights, type: textfield, label: {en: Nights, de: Nächte}, validate: numeric, max: 30, was: days}
+      - {id: comfort, type: radio, label: {en: Comfort, de: Komfort}, options: [1, 2, 3], scale: [{en: low, de: gering}, {en: high, de: hoch}]}
 ` + "```\n"
 
 // TestReleaseData writes what TestUpgrade reads, with this build. See docs/releasing.md.
@@ -87,14 +103,26 @@ func write(t *testing.T, s site, file string, beside func()) {
 	must(t, err)
 	testkit.Same(t, "status", paper.status, 201)
 	w.Events += 2
-	add("vote", ballot)
+	vote := add("vote", ballot)
 	add("pledge", note("mine"))
 	add("leave", note("in July"))
 	add("request", note("private@example.org"))
 	add("swept", note("kept for long"))
+	add("trip", `{"fields":{"city":{"fieldId":"city","value":"Rom"},"days":{"fieldId":"days","value":"3"},"comfort":{"fieldId":"comfort","value":"2"}}}`)
+	change := func(path, body string) {
+		w.Events++
+		p.must(t, 200, "PUT", path, body)
+	}
+	change(fmt.Sprint("/vote/result/", vote), `{"choice":"b"}`)
+	cleared := fmt.Sprint("/kept/result/", add("kept", note("removed from the history")))
+	change(cleared, `{"text":"now"}`)
+	p.must(t, 204, "DELETE", strings.Replace(cleared, "result", "submission", 1)+"/history", "")
+	change(cleared, `{"text":"later"}`)
+	p.must(t, 204, "DELETE", fmt.Sprint("/swept/result/", add("swept", note("deleted"))), "")
+	w.Events++
 	p.awaitEvents(t, "crm", "queued", w.Events-4) // the notes have failed
 	w.Session = p.signIn(t, "ann")
-	for _, form := range []string{"note", "kept", "paper", "vote", "pledge", "leave", "request", "swept"} {
+	for _, form := range []string{"note", "kept", "paper", "vote", "pledge", "leave", "request", "swept", "trip"} {
 		paths := []string{"/" + form + "/submission", "/" + form + "/result"}
 		for id := range p.submissions(t, form) {
 			path := fmt.Sprintf("/%s/submission/%d", form, id)
