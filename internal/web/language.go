@@ -39,7 +39,7 @@ func (c *call) setLanguage() {
 
 // browserLanguage is the language that the settings of a browser ask for.
 func (s *Site) browserLanguage(r *http.Request) *lang.Language {
-	return cmp.Or(lang.Match(r.Header.Get("Accept-Language")), lang.Find(s.Language))
+	return cmp.Or(lang.Match(strings.Join(r.Header.Values("Accept-Language"), ",")), lang.Find(s.Language))
 }
 
 // spoken is what the site says in one language.

@@ -151,6 +151,9 @@ func (c *call) showLogin() error {
 // next is "".
 func (c *call) newSignInPage(next string) *signInPage {
 	page := &signInPage{Layout: c.layout(c.Lang.Text("Sign in")), Action: c.path("/login"), Next: next}
+	if next != "" { // which is in the body after a failed sign-in
+		page.LangQuery = "?next=" + url.QueryEscape(next) + "&" + langName + "="
+	}
 	if c.Framed && next != "" {
 		page.NewTab = c.unframedPath(next)
 	}

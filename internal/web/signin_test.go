@@ -37,6 +37,7 @@ func TestSignInAndOut(t *testing.T) {
 		if !strings.HasPrefix(p.title(), "Error: ") || p.values().Get("username") != user || p.values().Get("next") != survey {
 			t.Errorf("%s: title %q, values %v", user, p.title(), p.values())
 		}
+		p.wantHTML(`href="?next=` + url.QueryEscape(survey) + `&amp;lang=de"`)
 		if strings.Contains(p.body, "wrong") {
 			t.Errorf("%s: the page repeats the password", user)
 		}
