@@ -33,6 +33,9 @@ func TestSay(t *testing.T) {
 		{"pl", forms.SayN("{0} problem", "{0} problems", 3), "3 problemy"},
 		{"pl", forms.SayN("{0} problem", "{0} problems", 5), "5 problemów"},
 		{"ar", forms.Say("{0}", "text"), "\u2068text\u2069"},
+		{"ar", forms.Say("{0}", forms.Plain("-1234.5")), "\u200e-1234.5"},
+		{"ar", forms.Say("{0}", -5.0), "\u200e-5"},
+		{"ar", forms.Say("{0}", 5.0), "5"},
 	} {
 		if got := Find(tt.tag).Say(tt.message); got != tt.want {
 			t.Errorf("%s: %v is %q, want %q", tt.tag, tt.message, got, tt.want)
@@ -41,7 +44,7 @@ func TestSay(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for tag, want := range map[string]string{"en": "-1,234,567.5", "de": "-1.234.567,5", "fr": "-1\u202f234\u202f567,5"} {
+	for tag, want := range map[string]string{"en": "-1,234,567.5", "de": "-1.234.567,5", "fr": "-1\u202f234\u202f567,5", "ar": "\u200e-1,234,567.5"} {
 		if got := Find(tag).Number("-1234567.5"); got != want {
 			t.Errorf("%s: %q, want %q", tag, got, want)
 		}

@@ -77,7 +77,15 @@ func (l *Language) Number(text string) string {
 	if len(whole) >= l.GroupsFrom {
 		text = forms.GroupDigits(text)
 	}
-	return l.digits.Replace(text)
+	return l.minus(l.digits.Replace(text))
+}
+
+// minus keeps the minus of a number before its digits where text runs from right to left, with a mark as CLDR has it.
+func (l *Language) minus(number string) string {
+	if l.RightToLeft && strings.HasPrefix(number, "-") {
+		return "\u200e" + number
+	}
+	return number
 }
 
 // Day writes a day.
@@ -95,7 +103,7 @@ func (l *Language) DayText(text string) string {
 // Value writes a day such as 2006-01-02, or a number such as 1000.5, without marks between its digits.
 func (l *Language) Value(text string) string {
 	if forms.IsDecimal(text) {
-		return strings.Replace(text, ".", l.Decimal, 1)
+		return l.minus(strings.Replace(text, ".", l.Decimal, 1))
 	}
 	return l.DayText(text)
 }
