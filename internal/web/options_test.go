@@ -50,7 +50,7 @@ func TestLabelsOfOptions(t *testing.T) {
 	results := carol.get(form + "/results?q=granted")
 	results.want(200, "Search granted")
 	results.wantHTML(
-		`<span class="lozenge color-green"><mark>Granted</mark></span>`, `<span class="tag" dir="auto">Monday</span>`,
+		`<bdi class="lozenge color-green"><mark>Granted</mark></bdi>`, `<span class="tag" dir="auto">Monday</span>`,
 	)
 	carol.get(form+"/results?view=summary&q=granted").wantHTML(
 		`&amp;q=granted&amp;view=table" title="Show these"><span class="lozenge color-green">Granted</span></a>`,

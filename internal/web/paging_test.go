@@ -89,8 +89,8 @@ func TestResultsMarkHits(t *testing.T) {
 	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
 	e.get(t, "alice", feedbackTable+"&q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
 	e.get(t, "alice", feedbackTable+"&q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
-	e.get(t, "alice", feedbackTable+"&q=ew").wantHTML(`<span class="lozenge color-grey">N<mark>ew</mark></span>`)
-	e.get(t, "alice", feedbackTable+"&q=needle").wantHTML(`<span class="long">…ä`, "ä <mark>needle</mark> in hay</span>")
+	e.get(t, "alice", feedbackTable+"&q=ew").wantHTML(`<bdi class="lozenge color-grey">N<mark>ew</mark></bdi>`)
+	e.get(t, "alice", feedbackTable+"&q=needle").wantHTML(`<bdi class="long">…ä`, "ä <mark>needle</mark> in hay</bdi>")
 	e.get(t, "alice", feedbackTable).wantNoHTML("<mark>")
 	if n := len(mark(strings.Repeat("a", 1000), "A").Hits); n != 2*maxHits+1 {
 		t.Errorf("%d parts of a text with many hits", n)

@@ -126,7 +126,7 @@ func TestResultsTable(t *testing.T) {
 	}
 	a.wantHTML(
 		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?view=table&amp;order=asc#submissions"`,
-		`<time datetime="2025-11-15T12:03:05Z">`, `<span class="lozenge color-grey">Open</span>`, `<td class="number" data-card="Score">-3.5</td>`,
+		`<time datetime="2025-11-15T12:03:05Z">`, `<bdi class="lozenge color-grey">Open</bdi>`, `<td class="number" data-card="Score"><bdi>-3.5</bdi></td>`,
 		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-label="Results" tabindex="0">`,
 	)
 	a.wantNoHTML(" style=", "<!--")
@@ -362,7 +362,7 @@ func TestResultsLongValues(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("é", 400_000))
 	page := e.get(t, "alice", feedbackTable)
-	if len(page.body) > 60_000 || !strings.Contains(page.body, strings.Repeat("é", 500)+"…</span></td>") {
+	if len(page.body) > 60_000 || !strings.Contains(page.body, strings.Repeat("é", 500)+"…</bdi></td>") {
 		t.Errorf("a long value makes a page of %d bytes", len(page.body))
 	}
 }

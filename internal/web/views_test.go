@@ -161,8 +161,8 @@ func TestCards(t *testing.T) {
 	e := newFeedback(t, "")
 	page := e.get(t, "alice", feedbackTable+"&filter[name]=Ann")
 	page.wantHTML(
-		`<td dir="auto" data-card="Name">Ann</td><td dir="auto" data-card><span class="lozenge`,
-		`<td class="number" data-card="Score">9</td><td dir="auto"><span class="long">`,
+		`<td data-card="Name"><bdi>Ann</bdi></td><td data-card><bdi class="lozenge`,
+		`<td class="number" data-card="Score"><bdi>9</bdi></td><td><span class="long">`,
 	)
 }
 
