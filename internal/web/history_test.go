@@ -10,6 +10,18 @@ import (
 	"github.com/formulary/formulary/internal/lang"
 )
 
+// The answers of a question with several have the mark between them that the reader's language has.
+func TestHistoryOfSeveralAnswers(t *testing.T) {
+	_, b := newAlice(t, page1("", "form: f\nfields:\n  - {id: a, type: checkbox, options: [x, y, z]}\n"))
+	path := b.fill("/page/1/form/f", "a", "x").submission()
+	values := b.get(path + "/change").values()
+	values["a"] = []string{"y", "z"}
+	b.send(path+"/change", values)
+	for tag, want := range map[string]string{"en": "<bdi>y</bdi>, <bdi>z</bdi>", "ja": "<bdi>y</bdi>、<bdi>z</bdi>", "ar": "<bdi>y</bdi>، <bdi>z</bdi>"} {
+		b.get(path + "?lang=" + tag).wantHTML("<del><bdi>x</bdi></del>", "<ins>"+want+"</ins>")
+	}
+}
+
 // The page of a submission tells what was changed, the newest first, and whoever may edit can
 // remove it. Package service decides who reads what.
 func TestHistory(t *testing.T) {

@@ -1,6 +1,8 @@
 // What pages need on paper: choices of a question that has not been answered, and names
 // beside the answers of a table that is too wide.
 
+import { t } from "./text.js";
+
 const columnsOnPaper = 8;
 let added = [];
 
@@ -21,7 +23,7 @@ addEventListener("beforeprint", () => {
   if (names.length > columnsOnPaper) {
     table.classList.add("paper-cards");
     for (const row of table.tBodies[0].rows) {
-      [...row.cells].forEach((cell, i) => cell.setAttribute("data-name", names[i]));
+      [...row.cells].forEach((cell, i) => cell.setAttribute("data-name", t("{0}: {1}", names[i], "")));
     }
   }
 });
