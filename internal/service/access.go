@@ -44,6 +44,9 @@ func (a *Access) InWiki() bool { return a.page.InWiki }
 // Lang is the language tag of the form's texts, or "".
 func (a *Access) Lang() string { return cmp.Or(a.Form.Lang, a.page.Lang) }
 
+// PageLang is the language tag of the page's texts, or "".
+func (a *Access) PageLang() string { return a.page.Lang }
+
 // Diagnostics is what is wrong with the form's page as it is written now. It is
 // empty unless the caller may edit the page.
 func (a *Access) Diagnostics() []markup.Diagnostic {

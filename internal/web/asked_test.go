@@ -22,7 +22,7 @@ func TestAskedAs(t *testing.T) {
 	b.get(path).wantNoHTML("asked as")
 	e.Write(t, "1.md", page1("edit: [carol]\n", strings.NewReplacer("id: trip", "id: place, was: trip", "Where to?", "Destination <b>",
 		"label: Train", "label: Rail", "  - {id: gone, type: textfield, label: Costs}\n", "", "label: State", "label: Stage", "label: New", "label: Open").Replace(askedForm))["1.md"])
-	const asked = `<small class="asked">asked as: <bdi>`
+	const asked = `<small class="asked" lang="en">asked as: <bdi>`
 	words := []string{
 		">Destination &lt;b&gt;" + asked + "Where to?<", "<li>Bus</li></ul>" + asked + "Train, Bus<", ">gone" + asked + "Costs<", ">Remarks</dt>",
 	}

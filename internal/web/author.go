@@ -237,7 +237,9 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	}
 	used := 0
 	for _, f := range form.Languages() {
-		view, err := c.formView("preview"+f.Lang, f, filling{values: f.Defaults(c.Site.Backend.Service.Now())})
+		view, err := c.formView("preview"+f.Lang, f, filling{
+			values: f.Defaults(c.Site.Backend.Service.Now()), tag: page.lang,
+		})
 		if err != nil {
 			return err
 		}

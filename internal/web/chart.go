@@ -25,6 +25,7 @@ const (
 // summaryView is a summary as it is shown.
 type summaryView struct {
 	Count       int64
+	Lang        string // language tag of what an author wrote, or ""
 	First, Last moment
 	Time        *columnChart // nil without submissions
 	Fields      []fieldChart
@@ -37,7 +38,7 @@ type summaryView struct {
 
 // fieldChart is what was answered to one field.
 type fieldChart struct {
-	Label                string
+	Words                // the question
 	Answered, Unanswered int64
 	Width                string // of 100, of those who answered
 	Bars                 []bar
@@ -115,7 +116,7 @@ func (c *columnChart) setHeights() {
 func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryView {
 	l := page.lang
 	v := &summaryView{
-		Count: s.Count, First: shownTime(f, s.First, page.zone), Last: shownTime(f, s.Last, page.zone),
+		Count: s.Count, Lang: page.tag, First: shownTime(f, s.First, page.zone), Last: shownTime(f, s.Last, page.zone),
 	}
 	if s.Count == 0 {
 		return v
@@ -136,7 +137,7 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			v.Left++
 			continue
 		}
-		chart := fieldChart{Label: clipLabel(field.Label), Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
+		chart := fieldChart{Words: Words{clipLabel(field.Label), page.tag}, Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
 		switch {
 		case sum.Options != nil:
 			chart.Status = field.Type == forms.Status

@@ -105,6 +105,7 @@ type choice struct {
 	ElementID, Value, Label string
 	Chosen                  bool
 	Color                   string // of a status
+	Lang                    string // language tag of the label, if it is an author's in a list with others
 }
 
 // fileLink is a stored file.
@@ -125,6 +126,7 @@ type filling struct {
 	notStored map[string]string     // by field id: names of files that were sent
 	maxFile   int64                 // the largest file that the server takes
 	today     string                // as 2006-01-02
+	tag       string                // language tag of the page in a preview, or ""
 	access    *service.Access       // of the caller; nil in a preview
 }
 
@@ -233,7 +235,7 @@ type questionBuilder struct {
 func (b *questionBuilder) question(rank int, id string, hidden bool) *question {
 	f, with := b.form.Fields[rank], b.with
 	q := &question{
-		Field: f, ElementID: id, Value: with.values[rank], Hidden: hidden, Lang: b.form.Lang,
+		Field: f, ElementID: id, Value: with.values[rank], Hidden: hidden, Lang: cmp.Or(b.form.Lang, with.tag),
 		Stored: with.files[f.ID], Locked: with.access != nil && !with.access.MaySet(f),
 	}
 	if with.access != nil {

@@ -29,8 +29,9 @@ type filterRule struct {
 	Focus     bool     // the field was chosen just now
 }
 
-// activeFilter is a filter that holds, with the path that lifts it.
-type activeFilter struct{ Label, Operator, Value, Remove string }
+// activeFilter is a filter that holds, with the path that lifts it. Lang and ValueLang are the language tags of what
+// an author wrote, or "".
+type activeFilter struct{ Label, Lang, Operator, Value, ValueLang, Remove string }
 
 // filterKind is how a column can be filtered by.
 type filterKind struct {
@@ -127,7 +128,9 @@ func (k filterKind) word(operator forms.Operator) string {
 func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	form := filterForm{Action: v.path, Search: v.query.Get("q")}
 	add := func(id, label string) {
-		form.Fields = append(form.Fields, choice{Value: id, Label: clipLabel(label), Chosen: id == v.added.Field})
+		form.Fields = append(form.Fields, choice{
+			Value: id, Label: clipLabel(label), Chosen: id == v.added.Field, Lang: v.columnLang(f, id),
+		})
 	}
 	for _, field := range f.Fields {
 		add(field.ID, field.Label)
@@ -155,7 +158,9 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	}
 	for _, o := range kind.field.Options {
 		label := clipLabel(kind.field.LabelOf(o))
-		rule.Options = append(rule.Options, choice{Value: o, Label: label, Chosen: slices.Contains(added.Values, o)})
+		rule.Options = append(rule.Options, choice{
+			Value: o, Label: label, Chosen: slices.Contains(added.Values, o), Lang: v.tag,
+		})
 	}
 	return form
 }
@@ -174,8 +179,11 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 			filter.Label = v.lang.Text("Search")
 		case isFilter:
 			kind := filterKindOf(f, id)
-			filter.Label = v.columnLabel(f, id)
+			filter.Label, filter.Lang = v.columnLabel(f, id), v.columnLang(f, id)
 			filter.Operator, filter.Value = kind.describe(v.lang, operator, value)
+			if len(kind.field.Options) > 0 {
+				filter.ValueLang = v.tag
+			}
 		}
 		active = append(active, filter)
 	}

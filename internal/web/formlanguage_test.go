@@ -123,7 +123,7 @@ func TestAskedAsInLanguages(t *testing.T) {
 		if c.asked == "" {
 			page.wantNoHTML(`class="asked"`)
 		} else {
-			page.wantHTML("<bdi>" + c.asked + "</bdi></small>")
+			page.wantHTML(`class="asked"`, ">"+c.asked+"</")
 		}
 		if strings.Count(page.body, `class="asked"`) > 1 {
 			t.Errorf("%s: %s", c.name, page.body)

@@ -18,7 +18,7 @@ func TestHistoryOfSeveralAnswers(t *testing.T) {
 	values["a"] = []string{"y", "z"}
 	b.send(path+"/change", values)
 	for tag, want := range map[string]string{"en": "<bdi>y</bdi>, <bdi>z</bdi>", "ja": "<bdi>y</bdi>、<bdi>z</bdi>", "ar": "<bdi>y</bdi>، <bdi>z</bdi>"} {
-		b.get(path + "?lang=" + tag).wantHTML("<del><bdi>x</bdi></del>", "<ins>"+want+"</ins>")
+		b.get(path+"?lang="+tag).wantHTML("<del><bdi>x</bdi></del>", "<ins>"+want+"</ins>")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // ownRow is a submission in the list of the caller's own.
 type ownRow struct {
 	Path     string
-	Answers  []string // by which people know it
+	Answers  []Words // by which people know it
 	State    answerView
 	Day      time.Time
 	Change   string // path; "" if the caller may not
@@ -26,9 +26,10 @@ func (c *call) ownRow(access *service.Access, sub forms.Submission, query string
 	read := func() (map[string]string, error) { return values, err }
 	path := c.submissionPath(access.Form, sub.ID)
 	row := ownRow{
-		Path: path + query, Answers: shortAnswers(c.Lang, access.Form, values), State: stateOf(c.Lang, access.Form, values),
+		Path: path + query, Answers: shortAnswers(c.Lang, access.Form, access.Lang(), values), State: stateOf(c.Lang, access.Form, values),
 		Day: sub.Created.In(c.Backend.Service.Zone()),
 	}
+	row.State.Lang = access.Lang()
 	if access.MayChange(sub, read) == nil && access.MayUpdate() == nil {
 		row.Change = path + "/change" + query
 	}
@@ -44,8 +45,9 @@ const (
 	maxShortAnswer  = 40 // characters
 )
 
-// shortAnswers are the first answers of one line, without files and without those of editors.
-func shortAnswers(l *lang.Language, f *forms.Form, values map[string]string) (short []string) {
+// shortAnswers are the first answers of one line, without files and without those of editors. Days are in the reader's
+// language, other answers in that of the tag.
+func shortAnswers(l *lang.Language, f *forms.Form, tag string, values map[string]string) (short []Words) {
 	for _, field := range f.Fields {
 		text := l.Answer(field, values[field.ID])
 		if field.MultiValue() {
@@ -54,7 +56,11 @@ func shortAnswers(l *lang.Language, f *forms.Form, values map[string]string) (sh
 		fits := text != "" && utf8.RuneCountInString(text) <= maxShortAnswer && !strings.Contains(text, "\n")
 		theirs := !field.ByEditors && field.Type != forms.Status && field.Type != forms.File
 		if fits && theirs && len(short) < maxShortAnswers {
-			short = append(short, text)
+			words := Words{text, tag}
+			if field.Validation == forms.DateOnly {
+				words.Lang = ""
+			}
+			short = append(short, words)
 		}
 	}
 	return short

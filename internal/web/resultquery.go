@@ -43,6 +43,7 @@ type resultsView struct {
 	params *request.Params // all that the address has, with their faults
 	zone   *time.Location  // in which days begin
 	lang   *lang.Language
+	tag    string // of the language of the form's texts, or ""
 
 	from    int64       // number of the page's first row in the list, counted from 1; 0 if the address does not have it
 	added   addedFilter // by the form

@@ -167,6 +167,7 @@ func (p *resultsPage) setPaging(v *resultsView, list service.ListPage) {
 }
 
 func (c *call) newResultsPage(access *service.Access, v *resultsView) *resultsPage {
+	v.tag = access.Lang()
 	title := c.Lang.Text("Results")
 	if !access.Rights.SeeAll {
 		title = c.Lang.Text("My submissions")
@@ -205,7 +206,9 @@ func newColumnForm(f *forms.Form, v *resultsView) columnForm {
 		chosen := len(form.Choices) < len(v.columns)
 		if chosen || !slices.Contains(v.columns, id) {
 			chosen = chosen || v.columns == nil
-			form.Choices = append(form.Choices, choice{Value: id, Label: clipLabel(v.columnLabel(f, id)), Chosen: chosen})
+			form.Choices = append(form.Choices, choice{
+				Value: id, Label: clipLabel(v.columnLabel(f, id)), Chosen: chosen, Lang: v.columnLang(f, id),
+			})
 		}
 	}
 	return form
@@ -339,6 +342,14 @@ func (v *resultsView) columnLabel(f *forms.Form, id string) string {
 		return field.Label
 	}
 	return cmp.Or(v.lang.Say(metadataLabels[id]), id)
+}
+
+// columnLang is the language tag of the label of a column, "" for the reader's.
+func (v *resultsView) columnLang(f *forms.Form, id string) string {
+	if f.Field(id) == nil {
+		return ""
+	}
+	return v.tag
 }
 
 var metadataLabels = map[string]*forms.Message{

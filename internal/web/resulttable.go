@@ -34,6 +34,7 @@ const (
 // resultTable is the table of submissions on a results page.
 type resultTable struct {
 	Caption string
+	Lang    string // language tag of what an author wrote, or ""
 	Head    []tableHeader
 	More    int  // answers to fields that have left the page, beyond maxRetired
 	Cut     bool // rows are missing at the end
@@ -65,6 +66,7 @@ type tableColumn struct {
 // tableHeader is the header of a column. Its link sorts by that column.
 type tableHeader struct {
 	Label  string
+	Lang   string // language tag of the label if an author wrote it, or ""
 	Number bool
 	UTC    bool   // it is of times
 	Order  string // "ascending" or "descending" if the table is sorted by the column
@@ -87,6 +89,7 @@ type tableCell struct {
 	column int     // rank of the field, or beyond these the index in retired
 	When   *moment // of a column of times; nil for none
 	Text   marked
+	Ours   bool     // it is written in the reader's language
 	Empty  bool     // there is nothing to show
 	Values []marked // of a field with several
 	Number bool
@@ -105,7 +108,7 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 	cells := v.opts.Limit * (width + 1)
 	t := &resultTable{
 		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
-		search: forms.Fold(v.opts.Filter.Search), view: v, cellSize: min(max(maxTableText/cells, minCell), maxCell),
+		search: forms.Fold(v.opts.Filter.Search), view: v, Lang: v.tag, cellSize: min(max(maxTableText/cells, minCell), maxCell),
 	}
 	if t.Whole = v.print || v.columns != nil && len(v.columns) <= maxWhole; t.Whole {
 		t.cellSize = math.MaxInt
@@ -209,6 +212,7 @@ func (r *tableRow) Cells() []tableCell {
 			cell.When, cell.Text.Text = &r.Changed.When, r.Changed.By
 		}
 		cell.Empty = cell.Text.Text == "" && cell.When == nil
+		cell.Ours = cell.Ours || cell.Empty || cell.When != nil
 	}
 	r.setCard(cells[1:])
 	return cells
@@ -239,7 +243,7 @@ func newCell(field *forms.Field, text string, t *resultTable) tableCell {
 		text = fromHit(text, t.search)
 	}
 	short := forms.CutText(text, t.cellSize)
-	cell := tableCell{Text: marked{Text: short}, Cut: short != text}
+	cell := tableCell{Text: marked{Text: short}, Cut: short != text, Ours: field.Validation == forms.DateOnly}
 	if several {
 		values := strings.SplitN(short, forms.Separator, maxCellValues+1)
 		if len(values) > maxCellValues {
@@ -288,7 +292,7 @@ func (t *resultTable) setHead() {
 			rank = len(t.form.Fields) + i
 		}
 		header := v.header(link, id, label)
-		header.UTC = times && !t.form.Anonymous
+		header.Lang, header.UTC = v.columnLang(t.form, id), times && !t.form.Anonymous
 		header.Number = t.field(rank).Validation == forms.Numeric
 		t.Head, t.columns = append(t.Head, header), append(t.columns, tableColumn{id, rank})
 	}

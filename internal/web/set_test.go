@@ -90,7 +90,7 @@ func TestClearWithOnePress(t *testing.T) {
 	e.submit(t, "alice", 1, "feedback", "name", "Ann")
 	b := e.signedIn(t, "carol")
 	page := b.get("/page/1/form/feedback/submission/1")
-	page.wantHTML(`name="level" value="" aria-pressed="true"><bdi>No answer</bdi>`)
+	page.wantHTML(`name="level" value="" aria-pressed="true"><bdi lang="en">No answer</bdi>`)
 	page.wantNoHTML(`name="state" value=""`)
 	page = b.send(page.pressed("High"))
 	if got := e.stored(t, "feedback"); got["level"] != "High" {

@@ -17,7 +17,7 @@ func newSplitForm(f *forms.Form, page *resultsView) splitForm {
 	for _, field := range f.Fields {
 		if len(field.Options) > 0 {
 			chosen := page.opts.By != nil && f.CurrentID(*page.opts.By) == field.ID
-			form.Fields = append(form.Fields, choice{Value: field.ID, Label: clipLabel(field.Label), Chosen: chosen})
+			form.Fields = append(form.Fields, choice{Value: field.ID, Label: clipLabel(field.Label), Chosen: chosen, Lang: page.tag})
 		}
 	}
 	return form
@@ -26,7 +26,7 @@ func newSplitForm(f *forms.Form, page *resultsView) splitForm {
 // splitView is a summary by the answers to one field: a row for each of them, and columns for
 // each other question with options or numbers.
 type splitView struct {
-	Label   string
+	Words        // the question
 	Status  bool // the answers are statuses
 	Cut     bool // there are more answers
 	Columns []splitColumn
@@ -55,11 +55,11 @@ type splitCell struct {
 
 func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 	by := f.Field(*page.opts.By)
-	v := &splitView{Label: clipLabel(by.Label), Status: by.Type == forms.Status, Cut: s.GroupsCut}
+	v := &splitView{Words: Words{clipLabel(by.Label), page.tag}, Status: by.Type == forms.Status, Cut: s.GroupsCut}
 	for _, group := range s.Groups {
 		row := splitRow{Answer: newBar(by, group.Value, group.Count, page)}
 		if group.Value == "" {
-			row.Answer.Label, row.Answer.Only = page.lang.Text("No answer"), page.with(by.ID, forms.Empty, "")
+			row.Answer.Only = page.with(by.ID, forms.Empty, "")
 		}
 		v.Rows = append(v.Rows, row)
 	}

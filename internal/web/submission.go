@@ -46,9 +46,11 @@ type submissionPage struct {
 // answerView is the answer to one question.
 type answerView struct {
 	Label     string
+	Lang      string // language tag of what an author wrote, for a state in a list of submissions
 	Value     string
 	List      []string // of several values
 	Files     []fileLink
+	Day       bool // Value is in the reader's language
 	Status    bool
 	Color     string
 	FieldID   string
@@ -57,8 +59,11 @@ type answerView struct {
 	Control   *question // for those who set it otherwise
 
 	// The words of the form that the submission was sent to, where they differ.
-	LabelThen, ValueThen string
+	LabelThen, ValueThen Words
 }
+
+// Words are a text of an author. Lang is its language tag, or "".
+type Words struct{ Label, Lang string }
 
 // stored is a submission that the caller may read.
 type stored struct {
@@ -186,9 +191,12 @@ func (st stored) addWordsThen(views []answerView) error {
 			field = &forms.Field{ID: v.FieldID, Label: v.FieldID}
 		}
 		value := st.values[v.FieldID]
-		if v.LabelThen, v.ValueThen = field.AskedAs(then, value); strings.Contains(value, forms.Separator) {
-			v.ValueThen = strings.ReplaceAll(v.ValueThen, forms.Separator, ", ")
+		labelThen, valueThen := field.AskedAs(then, value)
+		if strings.Contains(value, forms.Separator) {
+			valueThen = strings.ReplaceAll(valueThen, forms.Separator, ", ")
 		}
+		tag := cmp.Or(then.Lang, st.access.PageLang())
+		v.LabelThen, v.ValueThen = Words{labelThen, tag}, Words{valueThen, tag}
 	}
 	return nil
 }
@@ -197,6 +205,7 @@ func newAnswer(l *lang.Language, f *forms.Field, value string, files []fileLink)
 	color := f.ColorOf(value)
 	value = l.Answer(f, value)
 	v := answerView{Label: f.Label, Value: value, Files: files, Status: f.Type == forms.Status, Color: color}
+	v.Day = f.Validation == forms.DateOnly
 	few := strings.Count(value, forms.Separator) < max(len(f.Options), maxCellValues) // more of them are one text
 	if (f.MultiValue() || f.Type == forms.File) && value != "" && few {
 		v.List = strings.Split(value, forms.Separator)

@@ -85,9 +85,12 @@ func TestColumns(t *testing.T) {
 	}
 	page := e.get(t, "alice", feedbackResults+"?columns=score&columns=_username&q=9")
 	page.wantHTML(
-		`<label><input type="checkbox" name="columns" value="score" checked> <bdi>Score</bdi></label>
-<label><input type="checkbox" name="columns" value="_username" checked> <bdi>User name</bdi></label>
-<label><input type="checkbox" name="columns" value="decision"> <bdi>Decision</bdi></label>`)
+		`<label><input type="checkbox" name="columns" value="score" checked>
+<bdi>Score</bdi></label>
+<label><input type="checkbox" name="columns" value="_username" checked>
+<bdi>User name</bdi></label>
+<label><input type="checkbox" name="columns" value="decision">
+<bdi>Decision</bdi></label>`)
 	if got := page.link("All columns"); got != feedbackResults+"?q=9&view=table" {
 		t.Errorf("All columns leads to %s", got)
 	}
