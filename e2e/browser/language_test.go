@@ -37,6 +37,33 @@ func TestLanguages(t *testing.T) {
 			} {
 				look(path)
 			}
+			if dir == "rtl" {
+				wantMirrored(t, p, expense)
+			}
 		})
 	}
+}
+
+// wantMirrored fails the test unless charts, columns that stick and answers are where a page from right to left has them.
+func wantMirrored(t *testing.T, p *page, form string) {
+	t.Helper()
+	const right = `const right = (e) => Math.round(e.getBoundingClientRect().right), find = (s) => document.querySelector(s); `
+	want := func(path, what, script string) {
+		t.Helper()
+		if path != "" {
+			p.goTo(path)
+		}
+		if !browsertest.Eval[bool](p.Page, "(() => {"+right+script+"})()") {
+			t.Errorf("%s: %s is at the wrong place", path, what)
+		}
+	}
+	want(form+"/results?view=summary&by=centre", "a bar", `return right(find(".bars rect")) === right(find(".bars svg"))`)
+	want("", "a chart of columns", `return right(find(".columns rect")) === right(find(".columns"))`)
+	const sticks = `const box = find(".scroll"); box.style.width = "200px"; box.scrollLeft = -100;
+		return box.scrollLeft < 0 && Math.abs(right(box) - right(find("tbody th"))) <= 1`
+	want("", "the first column of the split summary", sticks)
+	want(form+"/results?view=table", "the first column of the table", sticks)
+	want(form+"/submission/1", "an answer in Latin letters", `const d = find(".answers dd"), r = document.createRange();
+		r.selectNodeContents(d); return right(r) === right(d)`)
+	want("/author", "the text beside the numbers of its lines", `return right(find(".gutter")) <= Math.round(find("#text").getBoundingClientRect().left)`)
 }
