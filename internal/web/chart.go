@@ -137,7 +137,9 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			v.Left++
 			continue
 		}
-		chart := fieldChart{Words: Words{clipLabel(field.Label), page.tag}, Answered: sum.Answered, Unanswered: s.Count - sum.Answered}
+		chart := fieldChart{
+			Words: Words{clipLabel(field.Label), page.tag}, Answered: sum.Answered, Unanswered: s.Count - sum.Answered,
+		}
 		switch {
 		case sum.Options != nil:
 			chart.Status = field.Type == forms.Status

@@ -26,8 +26,8 @@ func (c *call) ownRow(access *service.Access, sub forms.Submission, query string
 	read := func() (map[string]string, error) { return values, err }
 	path := c.submissionPath(access.Form, sub.ID)
 	row := ownRow{
-		Path: path + query, Answers: shortAnswers(c.Lang, access.Form, access.Lang(), values), State: stateOf(c.Lang, access.Form, values),
-		Day: sub.Created.In(c.Backend.Service.Zone()),
+		Path: path + query, Day: sub.Created.In(c.Backend.Service.Zone()),
+		Answers: shortAnswers(c.Lang, access.Form, access.Lang(), values), State: stateOf(c.Lang, access.Form, values),
 	}
 	row.State.Lang = access.Lang()
 	if access.MayChange(sub, read) == nil && access.MayUpdate() == nil {

@@ -62,8 +62,8 @@ func (c *call) receive(before *service.Access) (received, *service.Access, error
 		return request.DecodeMultipart(c.w, c.Call, access, sent.extra)
 	})
 	isMalformed := func(a forms.Answer) bool { return a.Malformed != nil && a.Malformed.EnglishOnly }
-	if _, ok := errors.AsType[*forms.Invalid](err); ok || err == nil && slices.ContainsFunc(answers, isMalformed) { // not what browsers send
-		err = errUnreadable
+	if _, ok := errors.AsType[*forms.Invalid](err); ok || err == nil && slices.ContainsFunc(answers, isMalformed) {
+		err = errUnreadable // browsers don't send this
 	}
 	sent.answers = answers
 	if access != nil {

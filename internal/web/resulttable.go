@@ -108,7 +108,8 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 	cells := v.opts.Limit * (width + 1)
 	t := &resultTable{
 		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
-		search: forms.Fold(v.opts.Filter.Search), view: v, Lang: v.tag, cellSize: min(max(maxTableText/cells, minCell), maxCell),
+		search: forms.Fold(v.opts.Filter.Search), view: v, Lang: v.tag,
+		cellSize: min(max(maxTableText/cells, minCell), maxCell),
 	}
 	if t.Whole = v.print || v.columns != nil && len(v.columns) <= maxWhole; t.Whole {
 		t.cellSize = math.MaxInt

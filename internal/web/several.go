@@ -33,7 +33,9 @@ func (c *call) newSeveralForm(f *forms.Form, v *resultsView) *severalForm {
 	for _, field := range f.Fields {
 		for _, option := range field.Options {
 			if field.ByEditors && !field.MultiValue() {
-				answer := choice{Value: field.ID + "=" + option, Label: c.Lang.Text("{0}: {1}", field.Label, field.LabelOf(option)), Lang: v.tag}
+				answer := choice{
+					Value: field.ID + "=" + option, Label: c.Lang.Text("{0}: {1}", field.Label, field.LabelOf(option)), Lang: v.tag,
+				}
 				form.Answers = append(form.Answers, answer)
 			}
 		}

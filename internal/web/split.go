@@ -17,7 +17,9 @@ func newSplitForm(f *forms.Form, page *resultsView) splitForm {
 	for _, field := range f.Fields {
 		if len(field.Options) > 0 {
 			chosen := page.opts.By != nil && f.CurrentID(*page.opts.By) == field.ID
-			form.Fields = append(form.Fields, choice{Value: field.ID, Label: clipLabel(field.Label), Chosen: chosen, Lang: page.tag})
+			form.Fields = append(form.Fields, choice{
+				Value: field.ID, Label: clipLabel(field.Label), Chosen: chosen, Lang: page.tag,
+			})
 		}
 	}
 	return form
