@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
@@ -134,8 +136,16 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 	}
 	pool.files = w.files
 	s := newStore(w, pool, options.Log)
-	if options.Shared {
+	if options.Shared { // it makes SQLite's own checkpoints
 		return s, nil
+	}
+	// Only the server knows how long the WAL must be, so only the server cuts it.
+	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		w.wal.grown(int64(pages))
+		return nil
+	})
+	if err := conn.Exec(`PRAGMA journal_size_limit = 16777216`); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	// Leases are those of a server that was killed, and the uploads of staged files have
 	// ended. Without room to write, leases run out, and files are removed in an hour.
@@ -213,7 +223,6 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*connec
 		err = conn.Exec(`
 			PRAGMA journal_mode = WAL;
 			PRAGMA synchronous = FULL;
-			PRAGMA journal_size_limit = 16777216;
 			PRAGMA secure_delete = ON; -- what is deleted is overwritten
 			PRAGMA cache_size = -8192;
 			PRAGMA max_page_count = ` + strconv.Itoa(maxPages))

@@ -77,6 +77,32 @@ func TestEmptiedByAnotherProcess(t *testing.T) {
 	testkit.ErrorIs(t, "create", creating(s, sample("lost"))(), store.ErrUnavailable)
 }
 
+// No process finds the WAL shorter than it knows, which would be damage, when another has written it from its start.
+func TestRestartedByAnotherProcess(t *testing.T) {
+	dir := t.TempDir()
+	s, log := openLogged(t, dir)
+	other, reader := openBeside(t, dir), openForReading(t, dir)
+	const cut = 16 << 20
+	for range 2 { // each is the one that restarts it, while the other remembers a longer one
+		must(t, reader.pool.with(ctx, func(conn *connection) error {
+			must(t, conn.Exec(`BEGIN; SELECT * FROM submissions`))
+			grow(t, s, restartPages+2000)
+			return conn.Exec(`ROLLBACK`)
+		}))
+		if size := walSize(t, dir); size <= cut {
+			t.Fatalf("the WAL has %d bytes, more than %d are wanted", size, cut)
+		}
+		s, other = other, s
+		grow(t, s, 5000)
+		must(t, s.Ping(ctx))
+		must(t, other.Ping(ctx))
+	}
+	storetest.Same(t, "log", strings.Count(log.String(), "cut short"), 0)
+	if size := walSize(t, dir); size > cut {
+		t.Errorf("the server has left %d bytes of the WAL", size)
+	}
+}
+
 // Purge says which file has deleted rows for as long as another process reads.
 func TestPurgeWhileAnotherProcessReads(t *testing.T) {
 	dir := t.TempDir()

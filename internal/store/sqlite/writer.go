@@ -73,10 +73,6 @@ func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.L
 		queue: engine.NewQueue[write](engine.MaxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes, patience: 2 * snapshotLife},
 	}
-	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
-		w.wal.grown(int64(pages))
-		return nil
-	})
 	return w, nil
 }
 
