@@ -136,10 +136,10 @@ func dropTransient(ctx context.Context, file string) (dropped bool, err error) {
 	return dropped, err
 }
 
-// renewKeeps has all keeps set now: one that was taken back after the backup was made deletes nothing before the page
-// was read.
+// renewKeeps has all keeps set now, and none before: one that was taken back after the backup was made deletes nothing
+// before the page was read.
 func renewKeeps(conn *connection) error {
-	return conn.Exec(`PRAGMA journal_mode = DELETE; UPDATE keeps SET since = ` + sqlNow)
+	return conn.Exec(`PRAGMA journal_mode = DELETE; UPDATE keeps SET before = '', since = ` + sqlNow)
 }
 
 // Restore makes a backup the store of directory dir, which must not have one. A

@@ -212,7 +212,8 @@ func TestBackupHasNoGaps(t *testing.T) {
 		n.SubmitterKey = "user:" + n.Username
 		mustCreate(t, s, n)
 	}
-	must(t, s.LoadKeeps(ctx, []store.Keep{{PageID: 1, FormID: "form", Period: forms.Period{N: 1, Unit: "day"}, Since: time.UnixMilli(1)}}))
+	old := store.Keep{PageID: 1, FormID: "form", Period: forms.Period{N: 1, Unit: "day"}, Since: time.UnixMilli(1), Before: forms.Period{N: 2, Unit: "day"}}
+	must(t, s.LoadKeeps(ctx, []store.Keep{old}))
 	must(t, s.Close())
 	must(t, Backup(ctx, dir, file, noProgress))
 	data, err := os.ReadFile(file)
@@ -226,7 +227,7 @@ func TestBackupHasNoGaps(t *testing.T) {
 	}
 	must(t, restore(ctx, file, restored))
 	keep, err := openStore(t, restored).Keep(ctx, 1, "form")
-	if err != nil || keep.Now.Sub(keep.Since) > time.Hour {
+	if err != nil || keep.Now.Sub(keep.Since) > time.Hour || keep.InForce(keep.Now) != (forms.Period{}) {
 		t.Errorf("%+v, %v", keep, err)
 	}
 }
