@@ -2,7 +2,13 @@ package postgres
 
 import (
 	"errors"
+	"os"
+	"regexp"
 	"testing"
+	"time"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 )
 
 // TestAlone: of two servers one is within the call. Its lock is gone with it, also after a panic, and it holds up
@@ -36,5 +42,21 @@ func TestAlone(t *testing.T) {
 	must(t, errors.Join(call(other)(), call(s)()))
 	if calls != 2 {
 		t.Errorf("%d calls afterwards, want 2", calls)
+	}
+}
+
+// The statement of docs/operations.md lets keeps wait for a day after a restore.
+func TestKeepsAfterRestore(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/operations.md")
+	must(t, err)
+	statement := regexp.MustCompile(`(?m)^UPDATE keeps .*`).FindString(string(text))
+	url := newDatabase(t)
+	s := openStore(t, url)
+	old := store.Keep{PageID: 1, FormID: "form", Period: forms.Period{N: 1, Unit: "day"}, Since: time.UnixMilli(1), Before: forms.Period{N: 2, Unit: "day"}}
+	must(t, s.LoadKeeps(ctx, []store.Keep{old}))
+	exec(t, url, statement)
+	keep, err := s.Keep(ctx, 1, "form")
+	if err != nil || keep.Now.Sub(keep.Since) > time.Minute || keep.InForce(keep.Now) != (forms.Period{}) {
+		t.Errorf("%+v, %v", keep, err)
 	}
 }
