@@ -11,7 +11,7 @@ import (
 // of the engine, which all servers on it share.
 type Keeps interface {
 	// SetKeep stores how long a form keeps its submissions, as its page says now. It writes nothing
-	// if that is stored. Errors: ErrFull, ErrUnavailable, also if another server has set it meanwhile.
+	// if that is stored. Errors: ErrFull, ErrUnavailable.
 	SetKeep(ctx context.Context, pageID int64, formID string, keep forms.Period) error
 
 	// Keep returns that of a form. Its Period is zero if the form keeps its submissions for ever.

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -13,36 +12,31 @@ import (
 // The statements of keeps. Page and form are $1 and $2.
 const (
 	sqlKeeps    = `SELECT page_id, form_id, keep, since, before, {now} FROM keeps`
-	SQLAllKeeps = sqlKeeps + ` ORDER BY page_id, form_id`
+	SQLAllKeeps = sqlKeeps + ` WHERE keep <> '' ORDER BY page_id, form_id`
 	SQLKeep     = sqlKeeps + ` WHERE page_id = $1 AND form_id = $2`
 
 	// SQLSetKeep changes nothing if the row is not the one that was read, which had the time $5.
 	SQLSetKeep = `INSERT INTO keeps (page_id, form_id, keep, since, before) VALUES ($1, $2, $3, {now}, $4)
 		ON CONFLICT (page_id, form_id) DO UPDATE SET keep = excluded.keep, since = excluded.since, before = excluded.before
 			WHERE keeps.since = $5`
-	SQLRemoveKeep = `DELETE FROM keeps WHERE page_id = $1 AND form_id = $2`
 
 	sqlClearKeeps = `DELETE FROM keeps`
 	sqlLoadKeep   = `INSERT INTO keeps (page_id, form_id, keep, since, before) VALUES ($1, $2, $3, $4, $5)`
 )
 
-// SetKeep implements store.Keeps. A form that keeps its submissions for ever needs no row: a period that follows waits
-// for store.Grace, as the first one does.
+// SetKeep implements store.Keeps. If another server has set it meanwhile, it compares again.
 func (c Common) SetKeep(ctx context.Context, pageID int64, formID string, keep forms.Period) error {
-	old, err := c.Keep(ctx, pageID, formID)
-	if err != nil || old.Period == keep {
-		return err
+	for {
+		old, err := c.Keep(ctx, pageID, formID)
+		if err != nil || old.Period == keep {
+			return err
+		}
+		changed, err := c.Database.Exec(ctx, SQLSetKeep,
+			pageID, formID, keep.String(), old.InForce(old.Now).String(), old.Since.UnixMilli())
+		if err != nil || changed > 0 {
+			return Wrap(err, "store a keep")
+		}
 	}
-	if keep == (forms.Period{}) {
-		_, err = c.Database.Exec(ctx, SQLRemoveKeep, pageID, formID)
-		return Wrap(err, "remove a keep")
-	}
-	changed, err := c.Database.Exec(ctx, SQLSetKeep,
-		pageID, formID, keep.String(), old.InForce(old.Now).String(), old.Since.UnixMilli())
-	if err == nil && changed == 0 {
-		err = fmt.Errorf("%w: another server has set it meanwhile", store.ErrUnavailable)
-	}
-	return Wrap(err, "store a keep")
 }
 
 // Keep implements store.Keeps.
@@ -68,10 +62,9 @@ func ReadKeeps(ctx context.Context, db Querier, sql string, args ...any) (keeps 
 		var period, before string
 		var since, now int64
 		for parseErr == nil && next(&k.PageID, &k.FormID, &period, &since, &before, &now) {
-			var periodErr, beforeErr error
-			k.Period, periodErr = forms.ParsePeriod(period)
-			k.Before, beforeErr = forms.ParsePeriod(before)
-			parseErr = cmp.Or(periodErr, beforeErr)
+			if k.Period, parseErr = forms.ParsePeriod(period); parseErr == nil {
+				k.Before, parseErr = forms.ParsePeriod(before)
+			}
 			k.Since, k.Now = time.UnixMilli(since).UTC(), time.UnixMilli(now).UTC()
 			keeps = append(keeps, k)
 		}

@@ -82,7 +82,7 @@ func testPlans(t *testing.T, form string) {
 		engine.SQLWaiting: "events_waiting", engine.SQLLease: "event_queues_pkey", engine.SQLDelayQueue: "event_queues_pkey",
 		engine.SQLEndLease: "event_queues_pkey", engine.SQLRemoveQueue: "event_queues_pkey", engine.SQLRestoreQueue: "events_waiting",
 		engine.SQLReserve: "event_queues_pkey",
-		engine.SQLKeep:    "keeps_pkey", engine.SQLRemoveKeep: "keeps_pkey", engine.SQLSetKeep: "Conflict Arbiter Indexes: keeps_pkey",
+		engine.SQLKeep:    "keeps_pkey", engine.SQLSetKeep: "Conflict Arbiter Indexes: keeps_pkey",
 		engine.SQLSession: "sessions_pkey", engine.SQLRenewSession: "sessions_pkey", engine.SQLDeleteSession: "sessions_pkey",
 		listSQL(store.Query{}):                                 byKey,
 		listSQL(store.Query{Descending: true}):                 "Index Scan Backward using submissions_pkey",

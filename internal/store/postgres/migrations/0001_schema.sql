@@ -85,7 +85,7 @@ CREATE TABLE definitions (
 	PRIMARY KEY (page_id, form_id, hash)
 );
 
--- How long forms keep their submissions, see store.Keep. A form without a row keeps them for ever.
+-- How long forms keep their submissions, see store.Keep. A form without a row, or whose keep is '', keeps them for ever.
 CREATE TABLE keeps (
 	page_id bigint           NOT NULL,
 	form_id text COLLATE "C" NOT NULL,
