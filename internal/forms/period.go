@@ -53,13 +53,11 @@ func (p Period) Before(now time.Time) time.Time {
 		return time.Time{}
 	}
 	unit := periodUnits[p.Unit]
-	year, month, day := now.Date()
-	months := p.N * unit.months
-	last := time.Date(year, month+1-time.Month(months), 0, 0, 0, 0, 0, time.UTC).Day()
-	if months == 0 {
-		last = day
+	before := now.AddDate(0, -p.N*unit.months, 0)
+	if before.Day() < now.Day()-1 { // it is in the next month; a day less is midnight where clocks are changed then
+		before = before.AddDate(0, 0, -before.Day())
 	}
-	return now.AddDate(0, -months, min(last-day, 0)-p.N*unit.days)
+	return before.AddDate(0, 0, -p.N*unit.days)
 }
 
 // Longer returns that of two periods which reaches further back from now.

@@ -62,6 +62,14 @@ func TestPeriodBefore(t *testing.T) {
 			t.Errorf("%s before %s is %s, want %s", test.period, test.now, got, test.want)
 		}
 	}
+	havana, err := time.LoadLocation("America/Havana") // the 8th of March 2026 begins at 1:00
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := forms.Period{N: 1, Unit: "month"}.Before(time.Date(2026, 4, 8, 0, 30, 0, 0, havana))
+	if want := time.Date(2026, 3, 8, 1, 0, 0, 0, havana); want.Sub(got) > time.Hour {
+		t.Errorf("a month before is %s, want about %s", got, want)
+	}
 	if got := (forms.Period{}).Before(time.Now()); !got.IsZero() {
 		t.Errorf("for ever is until %s", got)
 	}
