@@ -85,26 +85,24 @@ func (s *Service) sweepForm(ctx context.Context, pageID int64, formID string) (d
 		}
 		now := keep.Now.In(s.opts.Zone)
 		oldest := keep.InForce(now).Before(now)
-		var due []forms.Submission
+		due := false
 		err = s.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
-			if q.After = sub.ID; sub.Created.Before(oldest) {
-				due = append(due, forms.Submission{ID: sub.ID, Username: sub.Username})
+			if q.After = sub.ID; !sub.Created.Before(oldest) {
+				return nil
 			}
-			return nil
-		})
-		if err != nil || len(due) == 0 {
-			return deleted, err
-		}
-		for _, sub := range due {
-			a.anonymous = sub.Username == ""
+			due, a.anonymous = true, sub.Username == ""
 			told := a.events(store.SubmissionDeleted, s.opts.Now(), nil)
 			err := s.opts.Store.Delete(ctx, a.key(sub.ID), nil, told...)
 			a.countWrite()
 			if err == nil {
 				deleted++
-			} else if !errors.Is(err, store.ErrNotFound) { // somebody has deleted it meanwhile
-				return deleted, err
+			} else if errors.Is(err, store.ErrNotFound) { // somebody has deleted it meanwhile
+				err = nil
 			}
+			return err
+		})
+		if err != nil || !due {
+			return deleted, err
 		}
 	}
 }
