@@ -110,19 +110,21 @@ func (w *writer) checkpoint() {
 	w.restartWAL()
 }
 
-// restartWAL makes a checkpoint after which the WAL is written from its start.
-// Reads are paused meanwhile. The checkpoint does not wait for reads of another
-// process, such as a backup: all reads here would wait with it.
-func (w *writer) restartWAL() {
+// restartWAL makes a checkpoint that does not wait for reads of another process, such as a backup: all reads here would
+// wait with it.
+func (w *writer) restartWAL() { w.noteCheckpoint(w.restart(sqlite3.CHECKPOINT_RESTART, 0)) }
+
+// restart makes a checkpoint after which the WAL is written from its start. Reads are paused meanwhile.
+func (w *writer) restart(mode sqlite3.CheckpointMode, patience time.Duration) error {
 	release := w.pool.pause()
 	defer release()
-	_ = w.conn.BusyTimeout(0)
+	_ = w.conn.BusyTimeout(patience)
 	defer w.conn.BusyTimeout(busyTimeout)
-	_, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_RESTART)
+	_, _, err := w.conn.WALCheckpoint("main", mode)
 	if err == nil {
 		w.wal.grown(0)
 	}
-	w.noteCheckpoint(err)
+	return err
 }
 
 // Purge implements store.Engine. It empties the WAL, in which deleted rows are.
@@ -137,23 +139,14 @@ func (s *Store) Purge(ctx context.Context) error {
 func (w *writer) emptyWAL(ctx context.Context) (err error) {
 	w.commitMu.Lock()
 	defer w.commitMu.Unlock()
-	release := w.pool.pause()
-	defer release()
-	_ = w.conn.BusyTimeout(w.wal.patience)
-	defer w.conn.BusyTimeout(busyTimeout)
 	if err := w.conn.Exec(sqlCountEmptied); err != nil { // so that a server knows that nothing was lost
 		return w.conn.classify(err)
 	}
 	for range emptyTries {
-		if _, _, err = w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE); err == nil {
-			w.wal.grown(0)
-			return nil
+		if err = w.restart(sqlite3.CHECKPOINT_TRUNCATE, w.wal.patience); err == nil || ctx.Err() != nil {
+			return err
 		}
-		select {
-		case <-time.After(w.wal.patience):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		time.Sleep(w.wal.patience)
 	}
 	return fmt.Errorf("what was deleted can't be removed from %s now, since another process reads the database, "+
 		"such as a backup: run this again when it is done: %w", w.files[1].name, w.conn.classify(err))
