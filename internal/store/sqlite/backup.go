@@ -29,7 +29,7 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 		return err
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s is there already: choose a name that is free", file))
+		return cmp.Or(err, fmt.Errorf("%s is there already: choose a name that is free", file))
 	}
 	tempDir := file + ".partial"
 	err := os.Mkdir(tempDir, 0o700)
@@ -52,7 +52,7 @@ func Backup(ctx context.Context, dir, file string, progress Progress) error {
 		return err
 	}
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) { // the copy may have taken long
-		return errors.Join(err, fmt.Errorf("%s is there now: choose another name", file))
+		return cmp.Or(err, fmt.Errorf("%s is there now: choose another name", file))
 	}
 	if err := os.Rename(copied, file); err != nil {
 		return err
@@ -160,7 +160,7 @@ func Restore(ctx context.Context, file, dir string, progress Progress) (err erro
 		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 			continue
 		}
-		return errors.Join(err, fmt.Errorf("%s %w", target+suffix, ErrOccupied))
+		return cmp.Or(err, fmt.Errorf("%s %w", target+suffix, ErrOccupied))
 	}
 	// The directory is locked: such a file is left over from an earlier run.
 	partial := filepath.Join(dir, partialName)

@@ -373,3 +373,13 @@ func TestLargeBackup(t *testing.T) {
 	must(t, restore(ctx, file, restored))
 	storetest.Same(t, "restored", storetest.Values(t, openStore(t, restored)), storetest.Values(t, s))
 }
+
+// A name that can't be looked at is not said to be taken.
+func TestBackupToNowhere(t *testing.T) {
+	dir := t.TempDir()
+	openStore(t, dir)
+	err := Backup(ctx, dir, filepath.Join(dir, FileName, "backup"), noProgress)
+	if !errors.Is(err, syscall.ENOTDIR) || strings.Contains(err.Error(), "is there already") {
+		t.Errorf("%v", err)
+	}
+}
