@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"archive/zip"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
@@ -22,15 +24,8 @@ import (
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-// personFlags are those of the command person.
-type personFlags struct {
-	at                   location
-	keyFile, hooks, file string
-	erase, dryRun, yes   bool
-}
-
 func personCommand(streams Streams) *cli.Command {
-	var f personFlags
+	p := &person{streams: streams}
 	return &cli.Command{
 		Name:      "person",
 		Usage:     "export what is stored about a person, or erase it",
@@ -48,39 +43,38 @@ func personCommand(streams Streams) *cli.Command {
 			"again. Remove the account first, or the person may go on.\n" +
 			"Anonymous submissions can't be found by a name. If the name is nowhere, the exit status is 1.",
 		Flags: []cli.Flag{
-			textFlag("data", &f.at.dir, "directory of the embedded database"),
-			textFlag("database", &f.at.url,
+			textFlag("data", &p.at.dir, "directory of the embedded database"),
+			textFlag("database", &p.at.url,
 				"PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
-			textFlag("export", &f.file, "write a ZIP file with what is stored about the person"),
-			boolFlag("erase", &f.erase, "delete what is stored about the person"),
-			boolFlag("dry-run", &f.dryRun, "with --erase: print what would be deleted, and change nothing"),
-			boolFlag("yes", &f.yes, "with --erase: do it"),
-			textFlag("hooks", &f.hooks, "with --erase: file of webhooks that are told of deleted submissions, as for serve"),
+			textFlag("export", &p.file, "write a ZIP file with what is stored about the person"),
+			boolFlag("erase", &p.erase, "delete what is stored about the person"),
+			boolFlag("dry-run", &p.dryRun, "with --erase: print what would be deleted, and change nothing"),
+			boolFlag("yes", &p.yes, "with --erase: do it"),
+			textFlag("hooks", &p.hooks, "with --erase: file of webhooks that are told of deleted submissions, as for serve"),
 			&cli.StringFlag{
-				Name: "anonymous-key", Destination: &f.keyFile, Sources: env("anonymous-key"),
+				Name: "anonymous-key", Destination: &p.keyFile, Sources: env("anonymous-key"),
 				DefaultText: anonymousKeyFile + " in --data",
 				Usage:       "with --erase: file with the key of the server, which finds the sessions of the person",
 			},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			name := cmd.Args().First()
+			p.name = cmd.Args().First()
 			err := cmp.Or(
-				refuse(cmd.Args().Len() != 1 || name == "", "person takes the name of a user"),
-				refuse(f.erase == (f.file != ""), "person takes either --export FILE or --erase"),
-				refuse(!f.erase && (f.dryRun || f.yes), "--dry-run and --yes go with --erase"),
-				refuse(f.erase && !f.dryRun && !f.yes,
+				refuse(cmd.Args().Len() != 1 || p.name == "", "person takes the name of a user"),
+				refuse(p.erase == (p.file != ""), "person takes either --export FILE or --erase"),
+				refuse(!p.erase && (p.dryRun || p.yes), "--dry-run and --yes go with --erase"),
+				refuse(p.erase && !p.dryRun && !p.yes,
 					"--erase deletes for good: look with --dry-run what that would be, and add --yes"),
-				f.at.check(),
+				p.at.check(),
 			)
 			if err != nil {
 				return err
 			}
 			interrupted := "nothing was exported"
-			if f.erase {
+			if p.erase {
 				interrupted = "run it again"
 			}
-			p := person{personFlags: &f, name: name, streams: streams}
-			p.listeners, err = configured(events.OpenListeners(f.hooks, nil, slog.New(slog.DiscardHandler)))
+			p.listeners, err = configured(events.OpenListeners(p.hooks, nil, slog.New(slog.DiscardHandler)))
 			if err != nil {
 				return err
 			}
@@ -91,7 +85,10 @@ func personCommand(streams Streams) *cli.Command {
 
 // person is who is exported or erased.
 type person struct {
-	*personFlags
+	at                   location
+	keyFile, hooks, file string
+	erase, dryRun, yes   bool
+
 	name      string
 	streams   Streams
 	listeners *events.Listeners
@@ -101,6 +98,9 @@ type person struct {
 	found    []foundForm
 	sessions int
 	unread   error // why sessions were not looked for
+
+	archive *zip.Writer
+	lines   [2]*os.File // of submissions, and of changes to them
 }
 
 // foundForm is how much a form has of a person.
@@ -139,7 +139,7 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 
 // visit calls do for all submissions, or only for those of the person.
 func (p *person) visit(
-	ctx context.Context, stage string, own bool, do func(*foundForm, forms.Submission) error,
+	ctx context.Context, stage string, own bool, do func(context.Context, *foundForm, forms.Submission) error,
 ) error {
 	stored, err := p.store.CountForms(ctx, 0, 1)
 	for i, form := range stored {
@@ -148,7 +148,7 @@ func (p *person) visit(
 		if own {
 			q.Username = &p.name
 		}
-		err := p.store.Scan(ctx, q, func(sub forms.Submission) error { return do(found, sub) })
+		err := p.store.Scan(ctx, q, func(sub forms.Submission) error { return do(ctx, found, sub) })
 		if found.Count+found.changes > 0 {
 			p.found = append(p.found, *found)
 		}
@@ -165,9 +165,7 @@ func (p *person) visit(
 func (p *person) eraseAll(ctx context.Context) error {
 	err := p.endSessions(ctx)
 	if err == nil {
-		err = p.visit(ctx, "erasing", false, func(f *foundForm, sub forms.Submission) error {
-			return p.eraseFrom(ctx, f, sub)
-		})
+		err = p.visit(ctx, "erasing", false, p.eraseFrom)
 	}
 	if err == nil && !p.dryRun {
 		err = p.store.Purge(ctx)
@@ -209,13 +207,10 @@ func (p *person) eraseFrom(ctx context.Context, f *foundForm, sub forms.Submissi
 			told := p.listeners.Events(form, "", false, store.SubmissionDeleted, time.Now(), nil)
 			err = p.store.Delete(ctx, key, nil, told...)
 		}
-		switch {
-		case err == nil:
+		if err == nil {
 			f.Count, f.files = f.Count+1, f.files+len(sub.Files)
-		case errors.Is(err, store.ErrNotFound): // it was deleted meanwhile
-			err = nil
 		}
-		return err
+		return unlessGone(err)
 	}
 	if !sub.IsChanged() {
 		return nil
@@ -229,6 +224,14 @@ func (p *person) eraseFrom(ctx context.Context, f *foundForm, sub forms.Submissi
 		return nil
 	}
 	return p.store.RemoveName(ctx, key, p.name)
+}
+
+// unlessGone passes over what was deleted meanwhile.
+func unlessGone(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // made reports whether the person has made a change.

@@ -2,84 +2,102 @@ package cli
 
 import (
 	"archive/zip"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
 )
 
 // export writes a file beside the one that is asked for, which gets its name when it is complete.
 func (p *person) export(ctx context.Context) error {
 	if _, err := os.Lstat(p.file); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s is there already: choose a name that is free", p.file))
+		return cmp.Or(err, fmt.Errorf("%s is there already: choose a name that is free", p.file))
 	}
-	write := func(to *os.File) error { return p.exportTo(ctx, zip.NewWriter(to)) }
-	return durable.Write(p.file, nil, write, func(temp, path string) error {
-		err := os.Link(temp, path) // does not replace a file
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			err = os.Rename(temp, path) // the file system has no links
-		}
-		return err
-	})
+	return durable.Write(p.file, nil, func(to *os.File) error { return p.exportTo(ctx, to) }, os.Link)
 }
 
-// exportTo writes the parts of the archive one after the other. Each reads the submissions again, so that none has to
-// be kept in memory.
-func (p *person) exportTo(ctx context.Context, archive *zip.Writer) error {
-	for _, part := range []struct {
-		name  string
-		lines func(context.Context, forms.Submission) ([]byte, error)
-	}{{"submissions.ndjson", submissionLine}, {"history.ndjson", p.historyLines}} {
-		w, err := create(archive, part.name)
-		if err == nil {
-			err = p.visit(ctx, part.name, true, func(_ *foundForm, sub forms.Submission) error {
-				lines, err := part.lines(ctx, sub)
-				if err == nil {
-					_, err = w.Write(lines)
-				}
-				return err
-			})
-		}
-		if err != nil {
+// exportTo reads each submission once, so that what is written of it agrees. An archive takes one file at a time: those
+// of lines are written beside it first.
+func (p *person) exportTo(ctx context.Context, to io.Writer) (err error) {
+	p.archive = zip.NewWriter(to)
+	for i := range p.lines {
+		if p.lines[i], err = os.CreateTemp(filepath.Dir(p.file), ".*"); err != nil {
 			return err
 		}
+		defer p.lines[i].Close()
+		_ = os.Remove(p.lines[i].Name()) // so that nothing is left, however this ends
 	}
-	err := p.visit(ctx, "files", true, func(f *foundForm, sub forms.Submission) error {
-		return p.exportFiles(ctx, archive, f, sub)
-	})
+	err = p.visit(ctx, "exporting", true, p.exportSubmission)
 	if err == nil && len(p.found) == 0 {
 		err = errors.New("no submission has this name: write it as submissions have it, in the same upper and lower case. " +
 			"--erase --dry-run also finds it in changes to submissions of others, and in sessions")
 	}
-	return errors.Join(err, archive.Close())
+	for i, name := range []string{"submissions.ndjson", "history.ndjson"} {
+		if err == nil {
+			err = p.add(name, p.lines[i])
+		}
+	}
+	return errors.Join(err, p.archive.Close())
 }
 
-func create(archive *zip.Writer, name string) (io.Writer, error) {
-	return archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+// add adds a file to the archive.
+func (p *person) add(name string, content io.ReadSeeker) error {
+	w, err := p.archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+	if err == nil {
+		_, err = content.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		_, err = io.Copy(w, content)
+	}
+	return err
 }
 
-func submissionLine(_ context.Context, sub forms.Submission) ([]byte, error) {
-	line, err := encode.AppendChanged(nil, sub)
-	return append(line, '\n'), err
-}
-
-// historyLines are the changes that the person made to a submission, the oldest first.
-func (p *person) historyLines(ctx context.Context, sub forms.Submission) ([]byte, error) {
-	steps, err := p.store.History(ctx, sub.ID)
+// exportSubmission adds files as files/ID/N-FIELD/NAME. N makes names unique.
+func (p *person) exportSubmission(ctx context.Context, f *foundForm, sub forms.Submission) error {
+	sub, steps, err := service.ReadHistory(ctx, p.store, sub, func() (forms.Submission, error) {
+		return p.store.Get(ctx, keyOf(sub))
+	})
+	if err == nil {
+		err = p.writeLines(sub, steps)
+	}
 	if err != nil {
-		return nil, err
+		return unlessGone(err)
+	}
+	f.Count++
+	for i, file := range sub.Files {
+		content, err := p.store.OpenFile(ctx, keyOf(sub), file.ID)
+		if err == nil {
+			f.files++
+			err = errors.Join(p.add(fmt.Sprintf("files/%d/%d-%s/%s",
+				sub.ID, i+1, forms.CleanFileName(file.FieldID), forms.CleanFileName(file.Name)), content), content.Close())
+		}
+		if err = unlessGone(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLines writes a submission, and the changes that the person made to it, the oldest first.
+func (p *person) writeLines(sub forms.Submission, steps []store.Step) error {
+	line, err := encode.AppendChanged(nil, sub)
+	values, valuesErr := sub.Values()
+	if err = cmp.Or(err, valuesErr); err != nil {
+		return err
 	}
 	var lines [][]byte
-	values, err := sub.Values()
 	for _, s := range slices.Backward(steps) { // the value after a change is the one before the next
 		step := forms.Step{At: s.At, Username: s.Username, Changes: forms.Index{}.Changes(s.Before, values)}
 		if p.made(s) {
@@ -87,30 +105,7 @@ func (p *person) historyLines(ctx context.Context, sub forms.Submission) ([]byte
 		}
 	}
 	slices.Reverse(lines)
-	return slices.Concat(lines...), err
-}
-
-// exportFiles adds the files of a submission as files/ID/N-FIELD/NAME. N makes names unique.
-func (p *person) exportFiles(ctx context.Context, archive *zip.Writer, f *foundForm, sub forms.Submission) error {
-	sub, err := p.store.Get(ctx, keyOf(sub))
-	if errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
-		return nil
-	}
-	f.Count++
-	for i, file := range sub.Files {
-		content, err := p.store.OpenFile(ctx, keyOf(sub), file.ID)
-		if err != nil {
-			return err
-		}
-		w, err := create(archive, fmt.Sprintf("files/%d/%d-%s/%s",
-			sub.ID, i+1, forms.CleanFileName(file.FieldID), forms.CleanFileName(file.Name)))
-		if err == nil {
-			_, err = io.Copy(w, content)
-		}
-		if err := errors.Join(err, content.Close()); err != nil {
-			return err
-		}
-		f.files++
-	}
-	return err
+	_, err = p.lines[0].Write(append(line, '\n'))
+	_, stepsErr := p.lines[1].Write(slices.Concat(lines...))
+	return cmp.Or(err, stepsErr)
 }

@@ -22,9 +22,10 @@ func (a *Access) step(now time.Time, before map[string]string) *store.Step {
 // History returns the changes of a submission that was read before, the oldest first. Callers
 // who are no editors don't see those of texts that only editors write.
 func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Step, error) {
-	sub, stored, err := a.readHistory(ctx, sub)
+	again := func() (forms.Submission, error) { return a.Get(ctx, sub.ID) }
+	sub, stored, err := ReadHistory(ctx, a.service.opts.Store, sub, again)
 	if err != nil {
-		return nil, err
+		return nil, Explain(err)
 	}
 	current, err := sub.Values()
 	if err != nil {
@@ -46,18 +47,20 @@ func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Ste
 	return steps, nil
 }
 
-// readHistory reads the steps of a submission. It returns them with the submission that they
-// belong to: it may have changed since it was read.
-func (a *Access) readHistory(ctx context.Context, sub forms.Submission) (forms.Submission, []store.Step, error) {
+// ReadHistory reads the steps of a submission. It returns them with the submission that they
+// belong to: it may have changed since it was read. get reads it again.
+func ReadHistory(
+	ctx context.Context, from store.Store, sub forms.Submission, get func() (forms.Submission, error),
+) (forms.Submission, []store.Step, error) {
 	for {
-		steps, err := a.service.opts.Store.History(ctx, sub.ID)
+		steps, err := from.History(ctx, sub.ID)
 		if err != nil {
-			return sub, nil, Explain(err)
+			return sub, nil, err
 		}
-		again, err := a.Get(ctx, sub.ID)
+		again, err := get()
 		if err != nil || bytes.Equal(sub.Entries, again.Entries) &&
 			sub.Changed.Equal(again.Changed) && sub.Changer == again.Changer {
-			return sub, steps, err
+			return again, steps, err
 		}
 		sub = again
 	}
