@@ -111,12 +111,23 @@ func testPersonErased(t *testing.T, s site) {
 			t.Errorf("person %s: exit status %d, want %d: %s", args, status, want, out)
 		}
 	}
+	if status, _, _ := exitStatus(t, s.person("nobody\xff", "--erase", "--yes")...); status != 2 {
+		t.Errorf("a name that is no UTF-8: exit status %d", status)
+	}
 	const told = "PAGE  FORM    SUBMISSIONS  FILES  CHANGES TO OTHERS\n1     note    1            0      1\n1     paper   1            1      0\n" +
 		"1     pledge  1            0      0\n1     seats   1            0      0\nSessions: 1.\nAnonymous submissions can't be found by a name.\n"
 	for range 2 {
 		_, out, _ := exitStatus(t, s.person(pat, "--erase", "--dry-run")...)
 		if diff := cmp.Diff(told, out); diff != "" {
 			t.Errorf("a dry run: %s", diff)
+		}
+	}
+	damaged := filepath.Join(t.TempDir(), "key")
+	testkit.WriteFile(t, damaged, "too short")
+	for _, file := range []string{damaged, filepath.Dir(damaged), damaged + ".missing"} {
+		status, out, _ := exitStatus(t, append(s.person(pat, "--erase", "--dry-run"), "--anonymous-key", file)...)
+		if table, _, _ := strings.Cut(told, "Sessions"); status != 0 || !strings.HasPrefix(out, table+"Sessions were not looked for") {
+			t.Errorf("a key that can't be used: exit status %d: %s", status, out)
 		}
 	}
 	p.as(t, pat, 200, "GET", fmt.Sprint("/note/submission/", noted.ID), "")
@@ -144,8 +155,9 @@ func testPersonErased(t *testing.T, s site) {
 
 	p.signIn(t, pat)
 	for _, want := range []int{0, 1} { // a session alone, then nothing
-		if status, out, _ := exitStatus(t, s.person(pat, "--erase", "--yes")...); status != want || !strings.Contains(out, fmt.Sprintf("Sessions: %d.", 1-want)) {
-			t.Errorf("exit status %d, want %d: %s", status, want, out)
+		status, out, said := exitStatus(t, s.person(pat, "--erase", "--yes")...)
+		if status != want || !strings.Contains(out, fmt.Sprintf("Sessions: %d.", 1-want)) || strings.Contains(said, "nor in what files") != (want == 1) {
+			t.Errorf("exit status %d, want %d: %s%s", status, want, out, said)
 		}
 	}
 	must(t, p.terminate(t))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
@@ -60,7 +61,8 @@ func personCommand(streams Streams) *cli.Command {
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			p.name = cmd.Args().First()
 			err := cmp.Or(
-				refuse(cmd.Args().Len() != 1 || p.name == "", "person takes the name of a user"),
+				refuse(cmd.Args().Len() != 1 || p.name == "" || !utf8.ValidString(p.name),
+					"person takes the name of a user, in UTF-8"),
 				refuse(p.erase == (p.file != ""), "person takes either --export FILE or --erase"),
 				refuse(!p.erase && (p.dryRun || p.yes), "--dry-run and --yes go with --erase"),
 				refuse(p.erase && !p.dryRun && !p.yes,
@@ -108,9 +110,6 @@ type foundForm struct {
 	store.FormCount     // their submissions
 	files, changes  int // files of these, and submissions of others that they changed
 }
-
-var errNowhere = errors.New("this name is nowhere in the store: write it as submissions have it, " +
-	"in the same upper and lower case")
 
 func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 	p.show = show
@@ -167,11 +166,14 @@ func (p *person) eraseAll(ctx context.Context) error {
 	if err == nil {
 		err = p.visit(ctx, "erasing", false, p.eraseFrom)
 	}
+	clean := ""
 	if err == nil && !p.dryRun {
+		clean = ", nor in what files of the embedded database have of deleted rows"
 		err = p.store.Purge(ctx)
 	}
 	if err == nil && len(p.found) == 0 && p.sessions == 0 {
-		err = errNowhere
+		err = fmt.Errorf("this name is nowhere in the store%s: write it as submissions have it, "+
+			"in the same upper and lower case", clean)
 	}
 	return err
 }
@@ -182,12 +184,9 @@ func (p *person) endSessions(ctx context.Context) error {
 		return err
 	}
 	key, err := service.LoadAnonymousKey(ctx, p.store, cmp.Or(p.keyFile, filepath.Join(p.at.dir, anonymousKeyFile)), false)
-	if errors.Is(err, service.ErrOtherKey) {
-		p.unread = err
-		return nil
-	}
 	if err != nil {
-		return err
+		p.unread = err
+		return nil //nolint:nilerr // it is printed
 	}
 	sessions := session.New(session.Options{Store: p.store, OwnerKey: key})
 	p.sessions, err = sessions.Count(ctx, p.name)
