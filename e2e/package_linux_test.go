@@ -74,7 +74,7 @@ func debianPackage(t *testing.T, commit, version string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "formulary")
 	for _, args := range [][]string{
-		{"git", "clone", "--quiet", "--no-checkout", "..", dir},
+		{"git", "clone", "--quiet", "--no-tags", "--no-checkout", "..", dir},
 		{"git", "-C", dir, "checkout", "--quiet", "--detach", inRepository(t, commit)},
 		{"go", "run", "-C", filepath.Join(dir, "scripts/release"), "-trimpath", ".", version, "linux/" + runtime.GOARCH},
 	} {

@@ -1,12 +1,14 @@
 // Command release writes what people install to dist/: archives, packages for Debian and Red Hat, an image for
 // containers, a list of what is inside (SBOM) and the checksums of all. "make release VERSION=0.1.0" calls it. It
 // needs Go and git. The same commit and the same Go give the same bytes.
+//
+// It runs twice: first where people work, then in a clone of the commit.
 package main
 
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,29 +22,68 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	dist := flag.String("dist", "", "write to this directory, from the working directory as it is; the program calls itself so in a clone")
+	flag.Parse()
+	version, wanted := flag.Arg(0), flag.Args()[min(1, flag.NArg()):]
+	var err error
+	if *dist == "" {
+		err = fromClone("../..", version, wanted)
+	} else {
+		err = fromHere("../..", *dist, version, wanted)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-// run takes the version and, to try something, the platforms that are wanted, such as linux/amd64.
-func run(args []string) error {
-	version := ""
-	if len(args) > 0 {
-		version = args[0]
-	}
-	r, err := newRelease("../..", version)
+// fromClone makes a release in a clone of the commit, by the program that is there. So no file gets in that git
+// ignores, and no change that it was told not to see.
+func fromClone(root, version string, wanted []string) error {
+	r, err := newRelease(root, version)
 	if err != nil {
 		return err
 	}
-	wanted := slices.DeleteFunc(slices.Clone(platforms), func(p platform) bool {
-		return len(args) > 1 && !slices.Contains(args[1:], p.os+"/"+p.arch)
-	})
+	work, err := os.MkdirTemp("", "formulary-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	if err := clone(r.root, filepath.Join(work, "formulary")); err != nil {
+		return err
+	}
+	settings, err := goSettings()
+	if err != nil {
+		return err
+	}
 	if err := os.RemoveAll(r.dist); err != nil {
 		return err
 	}
-	return r.write(wanted)
+	args := append([]string{"run", ".", "-dist", r.dist, version}, wanted...)
+	cmd := exec.Command(goCommand(), args...) //nolint:noctx,gosec // it ends by Ctrl-C, and this program chooses it
+	cmd.Dir, cmd.Env = filepath.Join(work, "formulary/scripts/release"), append(os.Environ(), settings...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+// clone copies the commit of a repository. The user's settings of git must not change the files.
+func clone(root, to string) error {
+	_, err := command(".", "git", "clone", "--quiet", "--no-tags", "--template=", "-c", "core.hooksPath=/dev/null",
+		"-c", "core.autocrlf=false", "-c", "core.attributesFile=/dev/null", root, to)
+	return err
+}
+
+// fromHere makes a release of the files that are below root. To try something, the platforms that are wanted can be
+// named, such as linux/amd64.
+func fromHere(root, dist, version string, wanted []string) error {
+	r, err := describe(root, version)
+	if err != nil {
+		return err
+	}
+	r.dist = dist
+	return r.write(slices.DeleteFunc(slices.Clone(platforms), func(p platform) bool {
+		return len(wanted) > 0 && !slices.Contains(wanted, p.os+"/"+p.arch)
+	}))
 }
 
 // platform is a pair of GOOS and GOARCH.
@@ -72,12 +113,19 @@ func newRelease(root, version string) (*release, error) {
 	if !versions.MatchString(version) {
 		return nil, fmt.Errorf("%q is no version: use make release VERSION=0.1.0, or 0.1.0-rc.1 before it", version)
 	}
-	changes, err := command(root, "git", "status", "--porcelain")
+	changes, err := command(root, "git", "status", "--porcelain", "--untracked-files=all")
 	if err != nil {
 		return nil, err
 	}
 	if changes != "" {
 		return nil, fmt.Errorf("there are changes that are not committed: commit them, or take them back\n%s", changes)
+	}
+	tags, err := command(root, "git", "tag", "--points-at", "HEAD", "--list", "v*")
+	if err != nil {
+		return nil, err
+	}
+	if tags != "" && !slices.Contains(strings.Split(tags, "\n"), "v"+version) {
+		return nil, fmt.Errorf("the commit has the tag %s, but not v%s", strings.ReplaceAll(tags, "\n", ", "), version)
 	}
 	return describe(root, version)
 }
@@ -151,30 +199,10 @@ func (r *release) write(platforms []platform) error {
 			}
 		}
 	}
-	return errors.Join(r.image(images, filepath.Join(work, "oci")), r.sums())
-}
-
-// compile builds the binary of a platform. What it knows of its commit is set here: what Go finds out by itself
-// depends on the state of the directory.
-func (r *release) compile(p platform, path string) (file, error) {
-	const cli = "github.com/formulary/formulary/internal/cli"
-	flags := fmt.Sprintf("-s -w -buildid= -X %s.version=%s -X %s.commit=%s -X %s.commitDay=%s",
-		cli, r.version, cli, r.commit, cli, r.time.Format(time.DateOnly))
-	_, err := command(r.root, "env", "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0",
-		"GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off",
-		goCommand(), "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", path, "./cmd/formulary")
-	if err != nil {
-		return file{}, err
+	if err := r.image(images, filepath.Join(work, "oci")); err != nil {
+		return err
 	}
-	data, err := os.ReadFile(path)
-	return file{name: "formulary", mode: 0o755, data: data}, err
-}
-
-func goCommand() string {
-	if name := os.Getenv("GO"); name != "" {
-		return name
-	}
-	return "go"
+	return r.sums()
 }
 
 // read returns a file of the repository under another name.

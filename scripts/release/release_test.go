@@ -22,17 +22,9 @@ import (
 	"github.com/formulary/formulary/internal/cli"
 )
 
-// What a version may be, and that nothing is released which no commit has.
+// What a version may be, and that nothing is released which no commit has, or another version.
 func TestRefused(t *testing.T) {
-	root := t.TempDir()
-	git := func(args ...string) {
-		t.Helper()
-		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"}, args...)
-		_, err := command(root, "git", args...)
-		must(t, err)
-	}
-	git("init", "--quiet")
-	git("commit", "--quiet", "--allow-empty", "-m", "x")
+	root, git := repository(t)
 	for _, version := range []string{"", "v0.1.0", "0.1", "0.1.0.0", "01.1.0", "0.1.0-", "0.1.0-rc1", "0.1.0 linux", "../0.1.0", "0.1.0\n"} {
 		if _, err := newRelease(root, version); err == nil || !strings.Contains(err.Error(), "make release VERSION=0.1.0") {
 			t.Errorf("%q: %v", version, err)
@@ -43,9 +35,77 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q: %v", version, err)
 		}
 	}
+	git("tag", "v0.2.0-rc.1")
+	git("tag", "v0.2.0")
+	if _, err := newRelease(root, "0.2.0"); err != nil {
+		t.Errorf("with its tag: %v", err)
+	}
+	if _, err := newRelease(root, "0.1.0"); err == nil || !strings.Contains(err.Error(), "has the tag v0.2.0, v0.2.0-rc.1, but not v0.1.0") {
+		t.Errorf("with the tags of other versions: %v", err)
+	}
+	git("config", "status.showUntrackedFiles", "no")
 	must(t, os.WriteFile(filepath.Join(root, "new"), nil, 0o600))
-	if _, err := newRelease(root, "0.1.0"); err == nil || !strings.Contains(err.Error(), "changes that are not committed") || !strings.Contains(err.Error(), "?? new") {
+	if _, err := newRelease(root, "0.2.0"); err == nil || !strings.Contains(err.Error(), "changes that are not committed") || !strings.Contains(err.Error(), "?? new") {
 		t.Errorf("with a new file: %v", err)
+	}
+}
+
+// What git does not show, by its settings, gets into no release. Neither do the user's settings change files.
+func TestClone(t *testing.T) {
+	root, git := repository(t)
+	hook := filepath.Join(t.TempDir(), "post-checkout")
+	must(t, os.WriteFile(hook, []byte("#!/bin/sh\ntouch hook\n"), 0o700)) //nolint:gosec // a program
+	user := filepath.Join(t.TempDir(), "gitconfig")
+	must(t, os.WriteFile(user, fmt.Appendf(nil, "[core]\nexcludesFile = %s\nautocrlf = true\nhooksPath = %s\n",
+		filepath.Join(root, ".git/hidden"), filepath.Dir(hook)), 0o600))
+	must(t, os.WriteFile(filepath.Join(root, ".git/hidden"), []byte("*.go\n"), 0o600))
+	t.Setenv("GIT_CONFIG_GLOBAL", user)
+	must(t, os.WriteFile(filepath.Join(root, "hidden.go"), nil, 0o600))
+	git("update-index", "--assume-unchanged", "text")
+	must(t, os.WriteFile(filepath.Join(root, "text"), []byte("other\n"), 0o600))
+	if _, err := newRelease(root, "0.1.0"); err != nil {
+		t.Fatalf("git shows it: %v", err)
+	}
+	to := filepath.Join(t.TempDir(), "clone")
+	must(t, clone(root, to))
+	files, err := filepath.Glob(to + "/*") // with .git
+	must(t, err)
+	text, err := os.ReadFile(filepath.Join(to, "text"))
+	must(t, err)
+	if len(files) != 2 || string(text) != "text\n" {
+		t.Errorf("%v, text is %q", files, text)
+	}
+}
+
+// repository makes one with a commit, in which the file "text" is.
+func repository(t *testing.T) (root string, git func(args ...string)) {
+	t.Helper()
+	root = t.TempDir()
+	git = func(args ...string) {
+		t.Helper()
+		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false"}, args...)
+		_, err := command(root, "git", args...)
+		must(t, err)
+	}
+	must(t, os.WriteFile(filepath.Join(root, "text"), []byte("text\n"), 0o600))
+	git("init", "--quiet")
+	git("add", "text")
+	git("commit", "--quiet", "-m", "x")
+	return root, git
+}
+
+// Settings of the user change where modules come from, and no bytes.
+func TestGoSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "env")
+	must(t, os.WriteFile(file, []byte("GOFLAGS=-tags=other\nGOFIPS140=latest\nGOEXPERIMENT=nogreenteagc\nGOPROXY=https://proxy.example.org\nGONOSUMDB=example.org\n"), 0o600))
+	t.Setenv("GOENV", file)
+	for name, value := range map[string]string{"GOFLAGS": "", "GOFIPS140": "", "GOEXPERIMENT": "", "GOPROXY": "", "GONOSUMDB": "", "GOAMD64": "v3", "GODEBUG": "gotypesalias=0", "CGO_ENABLED": "1"} {
+		t.Setenv(name, value)
+	}
+	got, err := (&release{root: "."}).golang(platform{"linux", "amd64"}, "env", "GOFLAGS", "GOFIPS140", "GOEXPERIMENT", "GOAMD64", "GODEBUG", "CGO_ENABLED", "GOPROXY", "GONOSUMDB")
+	must(t, err)
+	if got != "-trimpath\noff\n\nv1\n\n0\nhttps://proxy.example.org\nexample.org" {
+		t.Errorf("%q", got)
 	}
 }
 
