@@ -69,7 +69,31 @@ func TestPackage(t *testing.T) {
 	m.run(t, "", "test ! -e /etc/formulary && test ! -e /var/lib/formulary && test -d /var/lib/formulary-backup")
 }
 
-// debianPackage makes the package of a commit, for this machine.
+// The archive has what docs/operations.md installs by hand. After what is removed as documented, the package takes over
+// configuration and data.
+func TestArchive(t *testing.T) {
+	pack := debianPackage(t, "HEAD", "0.0.2")
+	m := newMachine(t)
+	m.run(t, "", "mkdir -p /run/systemd/system && rm -r bin deploy")
+	name := "formulary_0.0.2_linux_" + runtime.GOARCH
+	m.run(t, "", "tar -xzf "+m.copy(t, filepath.Join(filepath.Dir(pack), name+".tar.gz")))
+	for _, heading := range []string{"By hand, with systemd", "The rest of an archive"} {
+		m.run(t, "a good password\n", "cd "+name+"; "+documented(t, heading))
+	}
+	p := launch(t, m.unit(t, "formulary.service"))
+	must(t, p.terminate(t))
+	m.run(t, "", "test -e /usr/local/share/man/man1/formulary-serve.1 && echo '# mine' >>/etc/formulary/formulary.env")
+
+	m.run(t, "", documented(t, "From files by hand to a package"))
+	if left := m.run(t, "", "find /usr/local /etc/systemd /etc/sysusers.d /etc/tmpfiles.d -name '*formulary*'"); left != "" {
+		t.Errorf("there are still %s", left)
+	}
+	m.run(t, "", "dpkg --no-triggers --force-confold --install "+m.copy(t, pack)+" >&2")
+	m.run(t, "", "grep -qx '# mine' /etc/formulary/formulary.env && grep -q ^alice: /etc/formulary/users.htpasswd && test -s /var/lib/formulary/data/formulary.db")
+	must(t, launch(t, m.unit(t, "formulary.service")).terminate(t))
+}
+
+// debianPackage makes the package of a commit, for this machine. The archive is beside it.
 func debianPackage(t *testing.T, commit, version string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "formulary")

@@ -44,7 +44,10 @@ func (r *release) tarball(w io.Writer, files []file) error {
 
 // zip compresses what is written, without name and time.
 func zip(w io.Writer, write func(io.Writer) error) error {
-	z := gzip.NewWriter(w)
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
 	if err := write(z); err != nil {
 		return err
 	}

@@ -15,15 +15,15 @@ import (
 // completions are the files of shells, by the names that the shells look for.
 var completions = map[string]string{"bash": "formulary.bash", "fish": "formulary.fish", "zsh": "_formulary"}
 
-// documents are what an archive has beside the binary.
+// documents are what people read, and completions for shells. The licence is the first.
 func (r *release) documents() ([]file, error) {
 	var list []file
-	for _, name := range []string{"LICENSE", "README.md"} {
-		f, err := r.read(name, name, 0o644)
+	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md"} {
+		files, err := r.readAll(pattern)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, f)
+		list = append(list, files...)
 	}
 	root := cli.Root(cli.Streams{})
 	pages := []file{r.manual("formulary", root)}
@@ -48,7 +48,8 @@ func (r *release) documents() ([]file, error) {
 func (r *release) manual(name string, c *library.Command) file {
 	var b bytes.Buffer
 	title := strings.ReplaceAll(name, " ", "-")
-	fmt.Fprintf(&b, ".TH %s 1 %s \"Formulary %s\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n",
+	// Without hyphenation (.nh): names of variables are there to be copied.
+	fmt.Fprintf(&b, ".TH %s 1 %s \"Formulary %s\"\n.nh\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n.B %s\n",
 		strings.ToUpper(title), r.time.Format(time.DateOnly), r.version, title, roff(c.Usage), name)
 	switch {
 	case len(c.Commands) > 0:

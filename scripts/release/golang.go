@@ -58,5 +58,5 @@ func (r *release) compile(p platform, path string) (file, error) {
 		return file{}, err
 	}
 	data, err := os.ReadFile(path)
-	return file{name: "formulary", mode: 0o755, data: data}, err
+	return file{name: "bin/formulary", mode: 0o755, data: data}, err
 }

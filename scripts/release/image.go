@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,12 +27,13 @@ import (
 // nobody is the user in the image. By number: Kubernetes' runAsNonRoot can't look up a name.
 const nobody = 65532
 
-// image writes one image for all platforms, as an OCI image layout. It has what deploy/docker/Dockerfile makes.
-func (r *release) image(binaries map[platform][]byte, dir string) error {
+// image writes one image for all platforms, as an OCI image layout. It has what deploy/docker/Dockerfile makes, and
+// licences.
+func (r *release) image(contents map[platform][]file, dir string) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	byArch := func(a, b platform) int { return strings.Compare(a.arch, b.arch) }
-	for _, p := range slices.SortedFunc(maps.Keys(binaries), byArch) {
-		img, err := r.imageOf(p, binaries[p])
+	for _, p := range slices.SortedFunc(maps.Keys(contents), byArch) {
+		img, err := r.imageOf(p, contents[p])
 		if err != nil {
 			return err
 		}
@@ -38,12 +41,12 @@ func (r *release) image(binaries map[platform][]byte, dir string) error {
 			Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.os, Architecture: p.arch}},
 		})
 	}
-	path, err := layout.Write(dir, empty.Index)
+	written, err := layout.Write(dir, empty.Index)
 	if err != nil {
 		return err
 	}
 	// The names by which containerd and podman know it.
-	err = path.AppendIndex(index, layout.WithAnnotations(map[string]string{
+	err = written.AppendIndex(index, layout.WithAnnotations(map[string]string{
 		"org.opencontainers.image.ref.name": r.version,
 		"io.containerd.image.name":          "docker.io/library/formulary:" + r.version,
 	}))
@@ -57,22 +60,25 @@ func (r *release) image(binaries map[platform][]byte, dir string) error {
 	return r.create("formulary_"+r.version+"_oci.tar", func(b *bytes.Buffer) error { return r.tarball(b, files) })
 }
 
-// imageOf is the image of one platform. The binary has the time zones inside.
-func (r *release) imageOf(p platform, binary []byte) (v1.Image, error) {
-	var files bytes.Buffer
-	err := r.tarball(&files, []file{
+// imageOf is the image of one platform, with some files at its top. The binary has the time zones inside.
+func (r *release) imageOf(p platform, top []file) (v1.Image, error) {
+	list := []file{
 		{name: "data", mode: fs.ModeDir | 0o700, owner: nobody},
 		{name: "etc", mode: fs.ModeDir | 0o755},
 		{name: "etc/ssl", mode: fs.ModeDir | 0o755},
 		{name: "etc/ssl/certs", mode: fs.ModeDir | 0o755},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: authorities()},
-		{name: "formulary", mode: 0o755, data: binary},
-	})
-	if err != nil {
+	}
+	for _, f := range top {
+		f.name = path.Base(f.name)
+		list = append(list, f)
+	}
+	var files bytes.Buffer
+	if err := r.tarball(&files, list); err != nil {
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil }
-	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer))
+	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.BestCompression))
 	if err != nil {
 		return nil, err
 	}
@@ -130,18 +136,18 @@ func authorities() []byte {
 
 // tree reads a directory, sorted by name.
 func tree(dir string) (files []file, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == dir {
+	err = filepath.WalkDir(dir, func(source string, d fs.DirEntry, err error) error {
+		if err != nil || source == dir {
 			return err
 		}
-		name, err := filepath.Rel(dir, path)
+		name, err := filepath.Rel(dir, source)
 		if err != nil {
 			return err
 		}
 		f := file{name: filepath.ToSlash(name), mode: fs.ModeDir | 0o755}
 		if !d.IsDir() {
 			f.mode = 0o644
-			if f.data, err = os.ReadFile(path); err != nil { //nolint:gosec // the directory is this program's own
+			if f.data, err = os.ReadFile(source); err != nil { //nolint:gosec // the directory is this program's own
 				return err
 			}
 		}

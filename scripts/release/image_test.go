@@ -51,6 +51,7 @@ func (r *release) checkImage(t *testing.T, binary []byte) {
 	same(t, "layer", list(files, ""), []string{
 		"drwx------ 65532 data/", "drwxr-xr-x 0 etc/", "drwxr-xr-x 0 etc/ssl/", "drwxr-xr-x 0 etc/ssl/certs/",
 		"-rw-r--r-- 0 etc/ssl/certs/ca-certificates.crt", "-rwxr-xr-x 0 formulary",
+		"-rw-r--r-- 0 LICENSE", "-rw-r--r-- 0 THIRD-PARTY.txt",
 	})
 	if count := strings.Count(string(find(files, "etc/ssl/certs/ca-certificates.crt").data), "BEGIN CERTIFICATE"); count < 100 {
 		t.Errorf("%d certificates", count)

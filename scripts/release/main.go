@@ -8,6 +8,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -175,7 +176,11 @@ func (r *release) write(platforms []platform) error {
 	if err != nil {
 		return err
 	}
-	images := map[platform][]byte{} // by platform, the binary
+	units, err := r.readAll("deploy/systemd/*")
+	if err != nil {
+		return err
+	}
+	images := map[platform][]file{}
 	for _, p := range platforms {
 		fmt.Println("building for", p.os, p.arch)
 		path := filepath.Join(work, "formulary_"+p.os+"_"+p.arch)
@@ -183,14 +188,20 @@ func (r *release) write(platforms []platform) error {
 		if err != nil {
 			return err
 		}
-		if err := r.archive(p, append([]file{binary}, documents...)); err != nil {
+		licences, err := r.licences(p)
+		if err != nil {
 			return err
 		}
+		files := append([]file{binary, licences}, documents...)
 		if p.os != "linux" {
+			if err := r.archive(p, files); err != nil {
+				return err
+			}
 			continue
 		}
-		images[p] = binary.data
-		if err := r.packages(p, append([]file{binary}, documents...), filepath.Join(work, p.arch)); err != nil {
+		images[p] = files[:3]
+		err = errors.Join(r.archive(p, slices.Concat(files, units)), r.packages(p, files, filepath.Join(work, p.arch)))
+		if err != nil {
 			return err
 		}
 		if p.arch == "amd64" {
@@ -209,6 +220,21 @@ func (r *release) write(platforms []platform) error {
 func (r *release) read(path, name string, mode fs.FileMode) (file, error) {
 	data, err := os.ReadFile(filepath.Join(r.root, path))
 	return file{name: name, mode: mode, data: data}, err
+}
+
+// readAll returns the files that match a pattern, under their own names.
+func (r *release) readAll(pattern string) ([]file, error) {
+	names, err := fs.Glob(os.DirFS(r.root), pattern) // sorted
+	if err != nil {
+		return nil, err
+	}
+	list := make([]file, len(names))
+	for i, name := range names {
+		if list[i], err = r.read(name, name, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // create writes one file of the release.

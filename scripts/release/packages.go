@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
@@ -21,9 +22,20 @@ type packageFormat struct {
 	name     string            // of the package's file
 	arch     map[string]string // as the name has it
 	moved    map[string]string // where files are that others have elsewhere
-	scripts  nfpm.Scripts      // files in deploy/packages
-	depends  []string
+	added    []file
+	scripts  nfpm.Scripts // files in deploy/packages
 }
+
+// copyright is what Debian wants to have in a package, in its own format. Debian has the text of the licence.
+const copyright = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: Formulary
+Comment: THIRD-PARTY.txt has the licences of what is linked in.
+
+Files: *
+Copyright: The Formulary contributors
+License: Apache-2.0
+ On Debian systems, the text is in /usr/share/common-licenses/Apache-2.0.
+`
 
 func (r *release) packageFormats() []packageFormat {
 	return []packageFormat{
@@ -31,11 +43,10 @@ func (r *release) packageFormats() []packageFormat {
 			packager: deb.Default, name: "formulary_" + r.version + "_%s.deb",
 			arch: map[string]string{"amd64": "amd64", "arm64": "arm64"},
 			moved: map[string]string{
-				"LICENSE":                "usr/share/doc/formulary/copyright",
 				"completions/_formulary": "usr/share/zsh/vendor-completions/_formulary",
 			},
+			added:   []file{{name: "usr/share/doc/formulary/copyright", mode: 0o644, data: []byte(copyright)}},
 			scripts: nfpm.Scripts{PostInstall: "deb.postinst", PreRemove: "deb.prerm", PostRemove: "deb.postrm"},
-			depends: []string{"systemd", "init-system-helpers"},
 		},
 		{
 			packager: rpm.DefaultRPM, name: "formulary-" + r.version + "-1.%s.rpm",
@@ -45,7 +56,6 @@ func (r *release) packageFormats() []packageFormat {
 				"completions/_formulary": "usr/share/zsh/site-functions/_formulary",
 			},
 			scripts: nfpm.Scripts{PostInstall: "rpm.post", PreRemove: "rpm.preun", PostRemove: "rpm.postun"},
-			depends: []string{"systemd"},
 		},
 	}
 }
@@ -57,7 +67,7 @@ func (r *release) packages(p platform, documents []file, dir string) error {
 		return err
 	}
 	for _, format := range r.packageFormats() {
-		contents, err := r.contents(append(settings, documents...), format.moved, filepath.Join(dir, format.arch["amd64"]))
+		contents, err := r.contents(slices.Concat(settings, documents, format.added), format.moved, filepath.Join(dir, format.arch["amd64"]))
 		if err != nil {
 			return err
 		}
@@ -69,9 +79,12 @@ func (r *release) packages(p platform, documents []file, dir string) error {
 			Name: "formulary", Arch: p.arch, Platform: p.os, Version: r.version, MTime: r.time,
 			Section: "web", Priority: "optional", License: "Apache-2.0",
 			Maintainer: "The Formulary contributors <formulary@formulary.invalid>", Vendor: "Formulary",
-			Description:  "Forms on wiki pages\nServes the forms that stand on wiki pages, and keeps what people submit.",
-			Overridables: nfpm.Overridables{Contents: contents, Scripts: scripts, Depends: format.depends},
+			Description: "Forms on wiki pages\nServes the forms that stand on wiki pages, and keeps what people submit.",
+			Overridables: nfpm.Overridables{
+				Contents: contents, Scripts: scripts, Depends: []string{"systemd"}, Recommends: []string{"ca-certificates"},
+			},
 		})
+		info.Deb.Compression, info.RPM.Compression = "gzip:9", "gzip:9"
 		info.RPM.BuildHost, info.RPM.Summary = "formulary", "Forms on wiki pages"
 		err = r.create(fmt.Sprintf(format.name, format.arch[p.arch]), func(b *bytes.Buffer) error {
 			return format.packager.Package(info, b)
@@ -83,7 +96,10 @@ func (r *release) packages(p platform, documents []file, dir string) error {
 	return nil
 }
 
-// settings are the files of deploy/systemd, as packages have them: the binary is not below /usr/local.
+// inPackages are the paths that files of deploy/systemd name, as packages have them.
+var inPackages = strings.NewReplacer("/usr/local/bin/", "/usr/bin/", "docs/", "/usr/share/doc/formulary/docs/")
+
+// settings are the files of deploy/systemd, as packages have them.
 func (r *release) settings() ([]file, error) {
 	var list []file
 	for name, to := range map[string]string{
@@ -102,7 +118,7 @@ func (r *release) settings() ([]file, error) {
 		if to == environment {
 			f.mode = 0o600
 		}
-		f.data = bytes.ReplaceAll(f.data, []byte("/usr/local/bin/"), []byte("/usr/bin/"))
+		f.data = []byte(inPackages.Replace(string(f.data)))
 		list = append(list, f)
 	}
 	return list, nil
@@ -147,10 +163,10 @@ func (r *release) contents(list []file, moved map[string]string, dir string) (fi
 func place(name string) string {
 	dir, base := path.Split(name)
 	switch {
-	case name == "formulary":
+	case name == "bin/formulary":
 		return "usr/bin/formulary"
-	case name == "README.md":
-		return "usr/share/doc/formulary/README.md"
+	case dir == "" || dir == "docs/":
+		return "usr/share/doc/formulary/" + name
 	case name == "completions/formulary.bash":
 		return "usr/share/bash-completion/completions/formulary"
 	case name == "completions/formulary.fish":

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,12 +132,13 @@ func TestRelease(t *testing.T) {
 
 	archive := r.untar(t, unzip(t, r.open(t, "formulary_0.1.0_linux_amd64.tar.gz")))
 	same(t, "archive", list(archive, "formulary_0.1.0_linux_amd64/"), slices.Concat(
-		[]string{"-rw-r--r-- 0 LICENSE", "-rw-r--r-- 0 README.md", "-rw-r--r-- 0 completions/_formulary", "-rw-r--r-- 0 completions/formulary.bash", "-rw-r--r-- 0 completions/formulary.fish", "-rwxr-xr-x 0 formulary"},
-		manuals("-rw-r--r-- 0 man/", ".1")))
-	binary := find(archive, "formulary_0.1.0_linux_amd64/formulary").data
+		[]string{"-rwxr-xr-x 0 bin/formulary", "-rw-r--r-- 0 completions/_formulary", "-rw-r--r-- 0 completions/formulary.bash", "-rw-r--r-- 0 completions/formulary.fish"},
+		readable("-rw-r--r-- 0 "), manuals("-rw-r--r-- 0 man/", ".1"), repositoryFiles("-rw-r--r-- 0 ", "deploy/systemd/*")))
+	binary := find(archive, "formulary_0.1.0_linux_amd64/bin/formulary").data
+	checkLicences(t, binary, string(find(archive, "formulary_0.1.0_linux_amd64/THIRD-PARTY.txt").data))
 	for name, text := range map[string]string{
 		"man/formulary-serve.1":      ".B \\-\\-listen STRING\naddress to listen on. Default: 127.0.0.1:8080. Environment: FORMULARY_LISTEN.\n",
-		"man/formulary.1":            ".TH FORMULARY 1 " + r.time.Format(time.DateOnly) + " \"Formulary 0.1.0\"\n",
+		"man/formulary.1":            ".TH FORMULARY 1 " + r.time.Format(time.DateOnly) + " \"Formulary 0.1.0\"\n.nh\n",
 		"completions/formulary.bash": "complete ", "completions/formulary.fish": "complete ", "completions/_formulary": "#compdef formulary\n",
 	} {
 		if data := find(archive, "formulary_0.1.0_linux_amd64/"+name).data; !strings.Contains(string(data), text) {
@@ -159,9 +162,43 @@ var installed = slices.Concat([]string{
 	"-rw-r--r-- 0 usr/lib/sysusers.d/formulary.conf",
 	"-rw-r--r-- 0 usr/lib/tmpfiles.d/formulary.conf",
 	"-rw-r--r-- 0 usr/share/bash-completion/completions/formulary",
-	"-rw-r--r-- 0 usr/share/doc/formulary/README.md",
 	"-rw-r--r-- 0 usr/share/fish/vendor_completions.d/formulary.fish",
-}, manuals("-rw-r--r-- 0 usr/share/man/man1/", ".1.gz"))
+}, manuals("-rw-r--r-- 0 usr/share/man/man1/", ".1.gz"), readable("-rw-r--r-- 0 usr/share/doc/formulary/"))
+
+// readable are the names of what people read about a release, wherever they have it.
+func readable(before string) []string {
+	return append(repositoryFiles(before, "*.md", "docs/*.md"), before+"LICENSE", before+"THIRD-PARTY.txt")
+}
+
+// repositoryFiles are names of files in the repository.
+func repositoryFiles(before string, patterns ...string) (names []string) {
+	for _, pattern := range patterns {
+		files, _ := filepath.Glob("../../" + pattern) // the pattern is well-formed
+		for _, name := range files {
+			names = append(names, before+strings.TrimPrefix(name, "../../"))
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == before+"CONTRIBUTING.md" }) // for developers
+}
+
+// checkLicences looks for the terms of each module that the binary has, and of Go, in their order.
+func checkLicences(t *testing.T, binary []byte, text string) {
+	t.Helper()
+	info, err := buildinfo.Read(bytes.NewReader(binary))
+	must(t, err)
+	var titles []string
+	for _, match := range regexp.MustCompile(`(?m)^==== (.*) ====$`).FindAllStringSubmatch(text, -1) {
+		titles = append(titles, match[1])
+	}
+	if !slices.IsSorted(titles) || !slices.Contains(titles, info.GoVersion+"/LICENSE") || !strings.Contains(text, "Copyright 2009 The Go Authors") {
+		t.Errorf("%q", titles)
+	}
+	for _, module := range info.Deps {
+		if !slices.ContainsFunc(titles, func(title string) bool { return strings.HasPrefix(title, module.Path+"@"+module.Version+"/") }) {
+			t.Errorf("no licence of %s", module.Path)
+		}
+	}
+}
 
 func (r *release) checkDeb(t *testing.T, binary []byte) {
 	members := map[string][]byte{}
@@ -179,7 +216,8 @@ func (r *release) checkDeb(t *testing.T, binary []byte) {
 	if got := string(find(control, "./conffiles").data); got != "/etc/formulary/formulary.env\n" {
 		t.Errorf("conffiles: %q", got)
 	}
-	if got := string(find(control, "./control").data); !strings.Contains(got, "\nVersion: 0.1.0\n") || !strings.Contains(got, "\nArchitecture: amd64\n") {
+	if got := string(find(control, "./control").data); !strings.Contains(got, "\nVersion: 0.1.0\n") || !strings.Contains(got, "\nArchitecture: amd64\n") ||
+		!strings.Contains(got, "\nDepends: systemd\n") || !strings.Contains(got, "\nRecommends: ca-certificates\n") {
 		t.Errorf("control: %s", got)
 	}
 	inside := r.untar(t, unzip(t, members["data.tar.gz"]))
@@ -212,7 +250,7 @@ func (r *release) checkRPM(t *testing.T, binary []byte) {
 	}
 	same(t, "files", files, append([]string{
 		"-rw-r--r-- 0 usr/share/licenses/formulary/LICENSE", "-rw-r--r-- 0 usr/share/zsh/site-functions/_formulary",
-	}, installed...))
+	}, slices.DeleteFunc(slices.Clone(installed), func(f string) bool { return strings.HasSuffix(f, "/doc/formulary/LICENSE") })...))
 	for tag, text := range map[int]string{
 		rpmutils.POSTIN: "systemd-tmpfiles --create formulary.conf", rpmutils.PREUN: "stop formulary.service formulary-backup.timer 'formulary@*.service'", rpmutils.POSTUN: "try-restart formulary.service",
 	} {
@@ -239,7 +277,7 @@ func checkInstalled(t *testing.T, binary []byte, read func(name string) []byte) 
 		"usr/lib/systemd/system/formulary.service":        "\nExecStart=/usr/bin/formulary serve\n",
 		"usr/lib/systemd/system/formulary@.service":       "\nExecStart=/usr/bin/formulary serve --listen 127.0.0.1:%i\n",
 		"usr/lib/systemd/system/formulary-backup.service": "exec /usr/bin/formulary backup",
-		"etc/formulary/formulary.env":                     "\nFORMULARY_PAGES=/var/lib/formulary/pages\n",
+		"etc/formulary/formulary.env":                     "see /usr/share/doc/formulary/docs/wikis.md.\nFORMULARY_PAGES=/var/lib/formulary/pages\n",
 	} {
 		if text := string(read(name)); !strings.Contains(text, line) || strings.Contains(text, "/usr/local") {
 			t.Errorf("%s does not have %q:\n%s", name, line, text)
