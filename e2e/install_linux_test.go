@@ -130,6 +130,7 @@ case "$*" in
 --root=*) exec /usr/bin/systemctl "$@" ;; # it enables a unit without asking systemd
 *is-enabled*) [ ! -e /etc/systemd/system/multi-user.target.wants/formulary.service ] || echo enabled ;;
 *is-active*) ;;
+--no-reload*) echo "$@" >>/run/systemctl && exec /usr/bin/systemctl --root=/ "$@" ;;
 *) echo "$@" >>/run/systemctl ;;
 esac
 EOF

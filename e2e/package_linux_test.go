@@ -14,7 +14,7 @@ import (
 )
 
 // Debian's package installs a server that runs, a newer one restarts it, and removing it leaves
-// configuration and data. Purging leaves the backups alone. The older package is of the commit before.
+// configuration and data. Purging leaves pages and backups alone. The older package is of the commit before.
 func TestPackage(t *testing.T) {
 	older, newer := debianPackage(t, "HEAD~1", "0.0.1"), debianPackage(t, "HEAD", "0.0.2")
 	m := newMachine(t)
@@ -63,10 +63,21 @@ func TestPackage(t *testing.T) {
 
 	const keeps = "grep -qx '# mine' /etc/formulary/formulary.env && grep -q ^ann: /etc/formulary/users.htpasswd && test -s /var/lib/formulary/data/formulary.db"
 	m.run(t, "", keeps)
-	dpkg("stop formulary.service\n--system stop formulary-backup.timer formulary@*.service\n--system daemon-reload\n", "--remove", "formulary")
+	// The operator has enabled these, so there are links that dpkg does not know.
+	m.run(t, "", "systemctl --root=/ enable formulary-backup.timer formulary@8081.service 2>&1")
+	dpkg("stop formulary.service\n--system stop formulary-backup.timer formulary@*.service\n--no-reload disable formulary@.service\n--system daemon-reload\n", "--remove", "formulary")
 	m.run(t, "", keeps+" && test ! -e /usr/bin/formulary && test ! -e /usr/lib/systemd/system/formulary.service")
+	m.run(t, "", "mount -t tmpfs tmpfs /var/lib/formulary/data") // a volume
 	dpkg("daemon-reload\n", "--purge", "formulary")
-	m.run(t, "", "test ! -e /etc/formulary && test ! -e /var/lib/formulary && test -d /var/lib/formulary-backup")
+	m.run(t, "", "test ! -e /etc/formulary && test -s /var/lib/formulary/pages/1.md && test -d /var/lib/formulary-backup && umount /var/lib/formulary/data")
+	if links := m.run(t, "", "find /etc/systemd -name 'formulary*'"); links != "" {
+		t.Errorf("after purging there are still the links %s", links)
+	}
+
+	dpkg("--system daemon-reload\n--quiet --system start formulary.service\n", "--install", m.copy(t, newer))
+	m.run(t, "", "rm /var/lib/formulary/pages/1.md && touch /var/lib/formulary/data/formulary.db")
+	dpkg("stop formulary.service\n--system stop formulary-backup.timer formulary@*.service\n--no-reload disable formulary@.service\n--system daemon-reload\ndaemon-reload\n", "--purge", "formulary")
+	m.run(t, "", "test ! -e /etc/formulary && test ! -e /var/lib/formulary")
 }
 
 // The archive has what docs/operations.md installs by hand. After what is removed as documented, the package takes over
