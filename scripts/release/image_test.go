@@ -94,6 +94,10 @@ func checkConfig(t *testing.T, config *v1.ConfigFile) {
 	if got := string(health); got != `{"Test":["CMD","/formulary","health"],"Interval":10000000000,"Timeout":5000000000,"StartPeriod":30000000000}` {
 		t.Errorf("Healthcheck: %s", got)
 	}
+	for arg, variable := range map[string]string{"VERSION": "version", "COMMIT": "commit", "COMMIT_DAY": "commitDay"} {
+		setting(`(ARG ` + arg + `=)$`)
+		setting(`RUN [^\n]*(-X \$cli\.` + variable + `=\$` + arg + `)[ "]`)
+	}
 	setting(`HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD \["/formulary", "(health)"\]`)
 }
 
