@@ -151,6 +151,21 @@ func TestRelease(t *testing.T) {
 	t.Run("sbom", func(t *testing.T) { r.checkSBOM(t) })
 }
 
+// A release candidate is older than its release, for dpkg and rpm.
+func TestReleaseCandidate(t *testing.T) {
+	r := &release{version: "0.1.0-rc.1", time: time.Unix(1_700_000_000, 0).UTC(), root: "../..", dist: t.TempDir()}
+	must(t, r.packages(platform{"linux", "amd64"}, nil, t.TempDir()))
+	pack, err := rpmutils.ReadRpm(bytes.NewReader(r.open(t, "formulary-0.1.0-rc.1-1.x86_64.rpm")))
+	must(t, err)
+	if name, err := pack.Header.GetNEVRA(); err != nil || name.String() != "formulary-0:0.1.0~rc.1-1.x86_64.rpm" {
+		t.Errorf("%v, %v", name, err)
+	}
+	control := r.untar(t, unzip(t, members(t, r.open(t, "formulary_0.1.0-rc.1_amd64.deb"))["control.tar.gz"]))
+	if got := string(find(control, "./control").data); !strings.Contains(got, "\nVersion: 0.1.0~rc.1\n") {
+		t.Errorf("control: %s", got)
+	}
+}
+
 // installed are the files that both packages have, with their modes.
 var installed = slices.Concat([]string{
 	"-rw------- 0 etc/formulary/formulary.env",
@@ -201,14 +216,7 @@ func checkLicences(t *testing.T, binary []byte, text string) {
 }
 
 func (r *release) checkDeb(t *testing.T, binary []byte) {
-	members := map[string][]byte{}
-	data := r.open(t, "formulary_0.1.0_amd64.deb")
-	for rest := data[len("!<arch>\n"):]; len(rest) > 60; { // the format of ar(5)
-		size, err := strconv.Atoi(strings.TrimSpace(string(rest[48:58])))
-		must(t, err)
-		members[strings.TrimRight(string(rest[:16]), " /")] = rest[60 : 60+size]
-		rest = rest[60+size+size%2:]
-	}
+	members := members(t, r.open(t, "formulary_0.1.0_amd64.deb"))
 	control := r.untar(t, unzip(t, members["control.tar.gz"]))
 	same(t, "control", list(control, "./"), []string{
 		"-rw-r--r-- 0 conffiles", "-rw-r--r-- 0 control", "-rw-r--r-- 0 md5sums", "-rwxr-xr-x 0 postinst", "-rwxr-xr-x 0 postrm", "-rwxr-xr-x 0 prerm",
@@ -226,6 +234,19 @@ func (r *release) checkDeb(t *testing.T, binary []byte) {
 		"-rw-r--r-- 0 usr/share/doc/formulary/copyright", "-rw-r--r-- 0 usr/share/zsh/vendor-completions/_formulary",
 	}, installed...))
 	checkInstalled(t, binary, func(name string) []byte { return find(inside, "./"+name).data })
+}
+
+// members reads a package of Debian: the format of ar(5).
+func members(t *testing.T, data []byte) map[string][]byte {
+	t.Helper()
+	members := map[string][]byte{}
+	for rest := data[len("!<arch>\n"):]; len(rest) > 60; {
+		size, err := strconv.Atoi(strings.TrimSpace(string(rest[48:58])))
+		must(t, err)
+		members[strings.TrimRight(string(rest[:16]), " /")] = rest[60 : 60+size]
+		rest = rest[60+size+size%2:]
+	}
+	return members
 }
 
 func (r *release) checkRPM(t *testing.T, binary []byte) {
