@@ -17,13 +17,9 @@ var completions = map[string]string{"bash": "formulary.bash", "fish": "formulary
 
 // documents are what people read, and completions for shells. The licence is the first.
 func (r *release) documents() ([]file, error) {
-	var list []file
-	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md"} {
-		files, err := r.readAll(pattern)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, files...)
+	list, err := readAll(r.root, "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md")
+	if err != nil {
+		return nil, err
 	}
 	root := cli.Root(cli.Streams{})
 	pages := []file{r.manual("formulary", root)}

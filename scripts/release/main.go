@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	dist := flag.String("dist", "", "write to this directory, from the working directory as it is; the program calls itself so in a clone")
+	dist := flag.String("dist", "", "write here, from the directory as it is: for this program in its clone")
 	flag.Parse()
 	version, wanted := flag.Arg(0), flag.Args()[min(1, flag.NArg()):]
 	var err error
@@ -176,38 +176,15 @@ func (r *release) write(platforms []platform) error {
 	if err != nil {
 		return err
 	}
-	units, err := r.readAll("deploy/systemd/*")
-	if err != nil {
-		return err
-	}
 	images := map[platform][]file{}
 	for _, p := range platforms {
 		fmt.Println("building for", p.os, p.arch)
-		path := filepath.Join(work, "formulary_"+p.os+"_"+p.arch)
-		binary, err := r.compile(p, path)
+		files, err := r.installables(p, documents, work)
 		if err != nil {
 			return err
 		}
-		licences, err := r.licences(p)
-		if err != nil {
-			return err
-		}
-		files := append([]file{binary, licences}, documents...)
-		if p.os != "linux" {
-			if err := r.archive(p, files); err != nil {
-				return err
-			}
-			continue
-		}
-		images[p] = files[:3]
-		err = errors.Join(r.archive(p, slices.Concat(files, units)), r.packages(p, files, filepath.Join(work, p.arch)))
-		if err != nil {
-			return err
-		}
-		if p.arch == "amd64" {
-			if err := r.sbom(path); err != nil {
-				return err
-			}
+		if p.os == "linux" {
+			images[p] = files[:3] // binary, THIRD-PARTY.txt, LICENSE
 		}
 	}
 	if err := r.image(images, filepath.Join(work, "oci")); err != nil {
@@ -216,22 +193,53 @@ func (r *release) write(platforms []platform) error {
 	return r.sums()
 }
 
+// installables writes the archive of a platform, for Linux also packages, and the list of what is inside. It returns
+// what they have in common.
+func (r *release) installables(p platform, documents []file, work string) ([]file, error) {
+	path := filepath.Join(work, "formulary_"+p.os+"_"+p.arch)
+	binary, err := r.compile(p, path)
+	if err != nil {
+		return nil, err
+	}
+	licences, err := r.licences(p)
+	if err != nil {
+		return nil, err
+	}
+	files := append([]file{binary, licences}, documents...)
+	if p.os != "linux" {
+		return files, r.archive(p, files)
+	}
+	units, err := readAll(r.root, "deploy/systemd/*")
+	if err != nil {
+		return nil, err
+	}
+	if p.arch == "amd64" {
+		err = r.sbom(path)
+	}
+	archive, packages := r.archive(p, slices.Concat(files, units)), r.packages(p, files, filepath.Join(work, p.arch))
+	return files, errors.Join(err, archive, packages)
+}
+
 // read returns a file of the repository under another name.
 func (r *release) read(path, name string, mode fs.FileMode) (file, error) {
 	data, err := os.ReadFile(filepath.Join(r.root, path))
 	return file{name: name, mode: mode, data: data}, err
 }
 
-// readAll returns the files that match a pattern, under their own names.
-func (r *release) readAll(pattern string) ([]file, error) {
-	names, err := fs.Glob(os.DirFS(r.root), pattern) // sorted
-	if err != nil {
-		return nil, err
-	}
-	list := make([]file, len(names))
-	for i, name := range names {
-		if list[i], err = r.read(name, name, 0o644); err != nil {
+// readAll returns the files below a directory that match patterns, under their own names.
+func readAll(dir string, patterns ...string) (list []file, err error) {
+	root := os.DirFS(dir)
+	for _, pattern := range patterns {
+		names, err := fs.Glob(root, pattern) // sorted
+		if err != nil {
 			return nil, err
+		}
+		for _, name := range names {
+			data, err := fs.ReadFile(root, name)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, file{name: name, mode: 0o644, data: data})
 		}
 	}
 	return list, nil

@@ -67,7 +67,8 @@ func (r *release) packages(p platform, documents []file, dir string) error {
 		return err
 	}
 	for _, format := range r.packageFormats() {
-		contents, err := r.contents(slices.Concat(settings, documents, format.added), format.moved, filepath.Join(dir, format.arch["amd64"]))
+		list := slices.Concat(settings, documents, format.added)
+		contents, err := r.contents(list, format.moved, filepath.Join(dir, format.arch["amd64"]))
 		if err != nil {
 			return err
 		}

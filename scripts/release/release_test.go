@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 func TestClone(t *testing.T) {
 	root, git := repository(t)
 	hook := filepath.Join(t.TempDir(), "post-checkout")
-	must(t, os.WriteFile(hook, []byte("#!/bin/sh\ntouch hook\n"), 0o700)) //nolint:gosec // a program
+	must(t, os.WriteFile(hook, []byte("#!/bin/sh\ntouch hook\n"), 0o700))
 	user := filepath.Join(t.TempDir(), "gitconfig")
 	must(t, os.WriteFile(user, fmt.Appendf(nil, "[core]\nexcludesFile = %s\nautocrlf = true\nhooksPath = %s\n",
 		filepath.Join(root, ".git/hidden"), filepath.Dir(hook)), 0o600))
