@@ -213,11 +213,13 @@ func testPersonEraseKilled(t *testing.T, s site) {
 	for round := range testkit.Rounds(3, 10) {
 		release := s.lock(t, ids[10+round*5])
 		cmd := exec.Command(binary, s.person(pat, "--erase", "--yes")...)
+		cmd.Env = append(os.Environ(), "PGAPPNAME=killed")
 		must(t, cmd.Start())
 		testkit.Eventually(t, "some are gone", func() bool { return len(p.submissions(t, "paper")) < max(left, 1) })
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
 		release()
+		s.awaitEnd(t, "killed")
 		stored := p.submissions(t, "paper")
 		left = len(stored)
 		t.Log(left, "are left")
@@ -246,6 +248,17 @@ func testPersonEraseKilled(t *testing.T, s site) {
 		t.Errorf("chunks of files and steps of histories: %s", left)
 	}
 	s.mustNotHold(t, pat, "unspoken")
+}
+
+// awaitEnd waits until PostgreSQL has ended what a process had begun before it was killed.
+func (s site) awaitEnd(t *testing.T, application string) {
+	t.Helper()
+	if s.database == "" {
+		return
+	}
+	testkit.Eventually(t, "its transactions have ended", func() bool {
+		return s.exec(t, "SELECT count(*) FROM pg_stat_activity WHERE application_name = '"+application+"'") == "0"
+	})
 }
 
 // lock keeps a submission in PostgreSQL from being deleted, which takes a moment in the embedded database anyway.
