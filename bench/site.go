@@ -17,7 +17,7 @@ const (
 	formPath       = "/rest/forms/1.0/page/1/form/survey"
 	submissionPath = formPath + "/submission"
 	paperPath      = "/rest/forms/1.0/page/2/form/paper/submission"
-	resultsPage    = "/page/1/form/survey/results"
+	resultsPage    = "/page/1/form/survey/results?view=table"
 )
 
 // digits are in every comment. Each request overwrites them with a number that was not sent
