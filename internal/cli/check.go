@@ -88,7 +88,7 @@ func checkCommand(streams Streams) *cli.Command {
 			}
 			out := bufio.NewWriter(streams.Out)
 			c := checker{
-				out: out, format: format, mail: &markup.Mail{Domains: domains},
+				out: out, format: format, options: &markup.Options{MailDomains: domains},
 				files: map[int64][]string{}, seen: map[string]bool{},
 			}
 			if from != "" {
@@ -124,7 +124,7 @@ func checkCommand(streams Streams) *cli.Command {
 type checker struct {
 	out      io.Writer
 	format   checkFormat
-	mail     *markup.Mail
+	options  *markup.Options
 	files    map[int64][]string     // by page id
 	seen     map[string]bool        // by their full paths
 	compared map[int64]comparedPage // by page id; nil unless they are compared with a store
@@ -175,7 +175,7 @@ func (c *checker) file(path string) {
 		}
 		c.seen[full] = true
 	}
-	page, source, err := pages.Read(path, c.mail)
+	page, source, err := pages.Read(path, c.options)
 	if err != nil {
 		c.cannotRead(path, err)
 		return

@@ -39,6 +39,7 @@ type config struct {
 	at       location
 	database postgres.Options
 	users    auth.Options
+	markup   markup.Options
 	wiki     wiki.Options // its address is that of the pages
 	mailer   events.MailOptions
 	events   events.DispatcherOptions
@@ -47,7 +48,6 @@ type config struct {
 
 	base string // what paths begin with
 	zone *time.Location
-	mail markup.Mail // which addresses of forms get mail
 }
 
 func (c *config) flags() []cli.Flag {
@@ -113,7 +113,7 @@ func (c *config) check(cmd *cli.Command) error {
 	c.web.FrameAncestors, originsErr = parseOrigins(c.frameAncestors)
 	c.zone, zoneErr = parseZone(c.timezone)
 	c.mailer.Language = c.web.Language
-	c.mail = markup.Mail{Domains: c.mailer.Domains, Off: c.mailer.Server == ""}
+	c.markup = markup.Options{MailDomains: c.mailer.Domains, NoMail: c.mailer.Server == ""}
 	return cmp.Or(
 		// Empty would mean every interface, and any port.
 		refuse(s.Listen == "", "--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces"),

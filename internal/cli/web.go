@@ -36,7 +36,7 @@ func newSite(
 	if opts.BrandCSS, err = configured(readBrandCSS(c.brandCSS)); err != nil {
 		return nil, err
 	}
-	opts.Backend, opts.Key, opts.Mail = backend, session.Derive(anonymousKey, "formulary pages"), &c.mail
+	opts.Backend, opts.Key, opts.Markup = backend, session.Derive(anonymousKey, "formulary pages"), &c.markup
 	opts.Version = thisBuild().Version
 	if c.userHeader == "" {
 		opts.Sessions = sessions

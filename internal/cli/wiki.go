@@ -113,7 +113,7 @@ func (c *checker) wiki(ctx context.Context, options wiki.Options, streams Stream
 		}
 		seen := int64(0)
 		return w.All(ctx, wiki.Caller{Session: session}, func(page wiki.Page, text wiki.Text, total int) error {
-			parsed := markup.ParseBody(wikiFormat(options.Address), page.ID, text.Source, c.mail)
+			parsed := markup.ParseBody(wikiFormat(options.Address), page.ID, text.Source, c.options)
 			c.page(finding{File: page.Title, Page: page.ID}, &parsed, text.Source)
 			seen++
 			show("pages read", "pages", seen, int64(total))
@@ -130,7 +130,7 @@ func openPages(c *config, log *slog.Logger) (pages.Source, auth.People, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		source, err := configured(pages.OpenDirectory(from, &c.mail, log))
+		source, err := configured(pages.OpenDirectory(from, &c.markup, log))
 		return source, users, err
 	}
 	w, err := openWiki(c.wiki, log)
@@ -141,7 +141,7 @@ func openPages(c *config, log *slog.Logger) (pages.Source, auth.People, error) {
 		log.Warn("passwords cross the network in clear text on their way to the wiki: use https")
 	}
 	source := pages.NewWiki(pages.WikiOptions{
-		Wiki: w, Format: wikiFormat(from), Recheck: c.wikiRecheck, Mail: &c.mail, Logger: log,
+		Wiki: w, Format: wikiFormat(from), Recheck: c.wikiRecheck, Options: &c.markup, Logger: log,
 	})
 	return source, auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: c.wikiRelogin, Recheck: c.wikiRecheck}), nil
 }

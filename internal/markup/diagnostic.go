@@ -38,7 +38,7 @@ type reader struct {
 	body        int    // offset of what follows a byte order mark and the front matter
 	pageID      int64
 	pageLang    string // see Meta.Lang
-	mail        *Mail
+	server      *Options
 	diagnostics []offsetDiagnostic
 	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, "" for none
 	unreadable  bool

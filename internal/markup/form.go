@@ -13,8 +13,8 @@ const formText Format = 0
 // text of a block on a page, so that diagnostics are the same, but their lines and
 // columns count within text. The block has no Form if the text is broken. The form's macro ids and its
 // default language are those that it would have on the page, whose language is lang. Its title is never empty.
-func ParseForm(pageID int64, lang string, text []byte, mail *Mail) (Block, []Diagnostic) {
-	page := parse(formText, pageID, text, mail, &Meta{Lang: lang})
+func ParseForm(pageID int64, lang string, text []byte, options *Options) (Block, []Diagnostic) {
+	page := parse(formText, pageID, text, options, &Meta{Lang: lang})
 	if len(page.Blocks) == 0 {
 		return Block{}, page.Diagnostics
 	}

@@ -130,22 +130,27 @@ func (b Block) Position(src []byte, f forms.Finding) (line, column int) {
 	return newReader(src).position(at)
 }
 
+// Options are what a server knows of itself.
+type Options struct {
+	NoMail      bool // it sends none
+	MailDomains forms.MailDomains
+}
+
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
-// mail says which addresses of notify get mail; with nil there is no warning of the
-// others. It keeps no reference to src. A panic of a third-party parser makes the page
+// With nil for the options, there is no warning of what a server lacks. It keeps no reference to src. A panic of a third-party parser makes the page
 // unreadable, and does not end the process.
-func Parse(format Format, nameID int64, src []byte, mail *Mail) (page Page) {
-	return parse(format, nameID, src, mail, nil)
+func Parse(format Format, nameID int64, src []byte, options *Options) (page Page) {
+	return parse(format, nameID, src, options, nil)
 }
 
 // ParseBody is Parse for a page of a live wiki, which has no front matter: its id and
 // its permissions are the wiki's.
-func ParseBody(format Format, id int64, src []byte, mail *Mail) (page Page) {
-	return parse(format, id, src, mail, &Meta{})
+func ParseBody(format Format, id int64, src []byte, options *Options) (page Page) {
+	return parse(format, id, src, options, &Meta{})
 }
 
 // parse reads a page. meta is what is known of it, nil if that is in its front matter.
-func parse(format Format, nameID int64, src []byte, mail *Mail, meta *Meta) (page Page) {
+func parse(format Format, nameID int64, src []byte, options *Options, meta *Meta) (page Page) {
 	defer func() {
 		if r := recover(); r != nil {
 			page.Unreadable, page.Blocks = true, nil
@@ -153,15 +158,15 @@ func parse(format Format, nameID int64, src []byte, mail *Mail, meta *Meta) (pag
 			page.Diagnostics = []Diagnostic{{Line: 1, Column: 1, Severity: Error, Message: message}}
 		}
 	}()
-	page.read(format, nameID, src, mail, meta)
+	page.read(format, nameID, src, options, meta)
 	return page
 }
 
 // read fills in the page step by step: a panic leaves what was read before it. The
 // fuzz tests call it in order to see panics.
-func (page *Page) read(format Format, nameID int64, src []byte, mail *Mail, meta *Meta) {
+func (page *Page) read(format Format, nameID int64, src []byte, options *Options, meta *Meta) {
 	p := newReader(src)
-	p.pageID, p.mail = nameID, mail
+	p.pageID, p.server = nameID, options
 	page.ID, page.Meta = nameID, noAccess()
 	isGood := p.check(len(src))
 	if meta == nil && isGood {

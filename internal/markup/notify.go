@@ -46,23 +46,17 @@ func (r *formReader) notify(m *yaml.Node) {
 	}
 }
 
-// Mail says which addresses get mail.
-type Mail struct {
-	Off     bool // the server sends none
-	Domains forms.MailDomains
-}
-
 // warnOfNoMail warns of an address that gets no mail, or of others who get none.
 func (r *formReader) warnOfNoMail(n *yaml.Node, who string) {
 	switch {
-	case r.mail == nil:
-	case r.mail.Off:
+	case r.server == nil:
+	case r.server.NoMail:
 		r.warnf(n.Column, "ask the operator of the server, or remove it",
 			"%s gets no mail: mail is not set up on this server (--smtp)", who)
-	case len(r.mail.Domains) == 0:
+	case len(r.server.MailDomains) == 0:
 		r.warnf(n.Column, "name the domains that get mail with --mail-domains",
 			"%s gets no mail: no domain is allowed", who)
-	case who == n.Value && !r.mail.Domains.Allows(who):
+	case who == n.Value && !r.server.MailDomains.Allows(who):
 		r.warnf(n.Column, "use an address of an allowed domain, or have this one allowed",
 			"%s gets no mail: its domain is not one of --mail-domains", who)
 	}

@@ -10,33 +10,33 @@ import (
 
 // An address that gets no mail is a warning where it is written, and the form works.
 func TestNoMail(t *testing.T) {
-	allowed := func(domains ...string) *Mail {
+	allowed := func(domains ...string) *Options {
 		parsed, err := forms.ParseMailDomains(domains)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Mail{Domains: parsed}
+		return &Options{MailDomains: parsed}
 	}
 	const fields = "\nfields: [{id: x, type: date}]\n"
 	markdown := "```form\nform: a\nnotify: [hr@Example.org, x@other.org]" + fields + "```\n"
 	submitter := "```form\nform: a\nsubmitterMail: x\nfields: [{id: x, type: textfield, validate: email}]\n```\n"
 	for _, tt := range []struct {
-		name   string
-		mail   *Mail
-		format Format
-		src    string
-		want   []string
+		name    string
+		options *Options
+		format  Format
+		src     string
+		want    []string
 	}{
 		{"not asked", nil, Markdown, markdown, nil},
 		{"all", allowed("OTHER.org", "example.org"), Markdown, markdown, nil},
 		{"one", allowed("example.org"), Markdown, markdown, []string{"3:26 x@other.org gets no mail: its domain is not one of --mail-domains"}},
 		{"no domain", allowed(), Markdown, markdown, []string{"3:10 hr@Example.org gets no mail: no domain is allowed", "3:26 x@other.org gets no mail: no domain is allowed"}},
-		{"off", &Mail{Off: true}, Markdown, markdown, []string{
+		{"off", &Options{NoMail: true}, Markdown, markdown, []string{
 			"3:10 hr@Example.org gets no mail: mail is not set up on this server (--smtp)", "3:26 x@other.org gets no mail: mail is not set up on this server (--smtp)",
 		}},
 		{"submitters", allowed("example.org"), Markdown, submitter, nil},
 		{"submitters, no domain", allowed(), Markdown, submitter, []string{"3:16 whoever submits gets no mail: no domain is allowed"}},
-		{"submitters, off", &Mail{Off: true}, Markdown, submitter, []string{"3:16 whoever submits gets no mail: mail is not set up on this server (--smtp)"}},
+		{"submitters, off", &Options{NoMail: true}, Markdown, submitter, []string{"3:16 whoever submits gets no mail: mail is not set up on this server (--smtp)"}},
 		{
 			"a list", allowed("example.org"), Markdown, "```form\nform: a\nnotify:\n  - a@example.org\n  - \"x@other.org\"\n  - b@sub.example.org" + fields + "```\n",
 			[]string{"5:5 x@other.org gets no mail: its domain is not one of --mail-domains", "6:5 b@sub.example.org gets no mail: its domain is not one of --mail-domains"},
@@ -52,7 +52,7 @@ func TestNoMail(t *testing.T) {
 			[]string{"2:47 x@other.org gets no mail: its domain is not one of --mail-domains"},
 		},
 	} {
-		page := Parse(tt.format, 1, []byte(tt.src), tt.mail)
+		page := Parse(tt.format, 1, []byte(tt.src), tt.options)
 		var got []string
 		for _, d := range page.Diagnostics {
 			if d.Severity != Warning || d.Hint == "" {

@@ -17,7 +17,7 @@ import (
 type Directory struct {
 	root    string
 	log     *slog.Logger
-	mail    *markup.Mail
+	options *markup.Options
 	watcher *reload.Watcher
 
 	// The watcher calls look and load one at a time. They alone use what follows.
@@ -40,9 +40,9 @@ type snapshot struct {
 }
 
 // OpenDirectory reads all pages below root. What is wrong with them is logged;
-// only a directory that can't be read is an error. mail is as for
+// only a directory that can't be read is an error. options are as for
 // markup.Parse.
-func OpenDirectory(root string, mail *markup.Mail, log *slog.Logger) (*Directory, error) {
+func OpenDirectory(root string, options *markup.Options, log *slog.Logger) (*Directory, error) {
 	info, err := os.Stat(root)
 	if err != nil {
 		return nil, fmt.Errorf("open pages: %w", err)
@@ -50,7 +50,7 @@ func OpenDirectory(root string, mail *markup.Mail, log *slog.Logger) (*Directory
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open pages: %s is not a directory", root)
 	}
-	d := &Directory{root: root, log: log, mail: mail, files: map[string]*file{}}
+	d := &Directory{root: root, log: log, options: options, files: map[string]*file{}}
 	d.watcher = reload.New("pages", log, d.look, d.load)
 	d.current.Store(&snapshot{})
 	if err := d.load(d.look(), true); d.failure.Load() != nil {

@@ -67,8 +67,8 @@ const separator = string(filepath.Separator)
 
 // Read reads and parses one page file. What is no regular file is refused and
 // not waited for. Source is what was read of it, which is not all when the file is
-// over the limit; the page says so then. mail is as for markup.Parse.
-func Read(path string, mail *markup.Mail) (page markup.Page, source []byte, err error) {
+// over the limit; the page says so then. options are as for markup.Parse.
+func Read(path string, options *markup.Options) (page markup.Page, source []byte, err error) {
 	if _, ok := markup.FormatOf(path); !ok {
 		return markup.Page{}, nil, fmt.Errorf("read page %s: the name must end in %s", path, markup.Extensions)
 	}
@@ -76,12 +76,12 @@ func Read(path string, mail *markup.Mail) (page markup.Page, source []byte, err 
 	if err != nil {
 		return markup.Page{}, nil, fmt.Errorf("read page: %w", err)
 	}
-	return parse(path, source, mail), source, nil
+	return parse(path, source, options), source, nil
 }
 
-func parse(path string, source []byte, mail *markup.Mail) markup.Page {
+func parse(path string, source []byte, options *markup.Options) markup.Page {
 	format, _ := markup.FormatOf(path)
-	return markup.Parse(format, nameID(path), source, mail)
+	return markup.Parse(format, nameID(path), source, options)
 }
 
 // readLimited reads a byte more than a page may have, at most.

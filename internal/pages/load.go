@@ -107,7 +107,7 @@ func (d *Directory) loadFile(path string, found reload.File, all bool) (isNew bo
 	if !first && sum == f.sum {
 		return false, nil
 	}
-	page := parse(path, source, d.mail)
+	page := parse(path, source, d.options)
 	if !page.MetaRead && f.page.ID != 0 {
 		page.ID = f.page.ID // it may have been in the part that can't be read now
 	}

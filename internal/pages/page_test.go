@@ -74,7 +74,7 @@ func TestDiagnostics(t *testing.T) {
 func TestNoMail(t *testing.T) {
 	s := newSite(t).save("1.md", strings.Replace(form("a", "old"), "form: a\n", "form: a\nnotify: hr@example.org\n", 1))
 	var log bytes.Buffer
-	d, err := OpenDirectory(s.dir, &markup.Mail{Off: true}, slog.New(slog.NewTextHandler(&log, nil)))
+	d, err := OpenDirectory(s.dir, &markup.Options{NoMail: true}, slog.New(slog.NewTextHandler(&log, nil)))
 	s.must(err)
 	s.Directory = d
 	page, err := s.served(1)

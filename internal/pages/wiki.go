@@ -41,9 +41,9 @@ const (
 // WikiOptions configure a Wiki.
 type WikiOptions struct {
 	Wiki    wiki.Wiki
-	Format  markup.Format // of its pages
-	Recheck time.Duration // how long rights count
-	Mail    *markup.Mail  // as for markup.Parse
+	Format  markup.Format   // of its pages
+	Recheck time.Duration   // how long rights count
+	Options *markup.Options // as for markup.Parse
 	Logger  *slog.Logger
 	Now     func() time.Time // nil is time.Now
 }
@@ -339,7 +339,7 @@ func (w *Wiki) readText(
 	if old != nil {
 		before = old.Page
 	}
-	parsed := markup.ParseBody(w.Format, page.ID, text.Source, w.Mail)
+	parsed := markup.ParseBody(w.Format, page.ID, text.Source, w.Options)
 	nameForms(&parsed, page.Title)
 	next := &wikiPage{Page: renew(before, &parsed, page.Title), version: text.Version, asked: asked}
 	if next.Page == nil { // nothing of it can be read, and its editors are told why

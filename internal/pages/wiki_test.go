@@ -65,8 +65,8 @@ func TestWikiIsASource(t *testing.T) {
 
 func newWiki(w wiki.Wiki, recheck time.Duration, now func() time.Time) *pages.Wiki {
 	return pages.NewWiki(pages.WikiOptions{
-		Mail: &markup.Mail{Off: true},
-		Wiki: w, Format: markup.Wikitext, Recheck: recheck, Logger: slog.New(slog.DiscardHandler), Now: now,
+		Options: &markup.Options{NoMail: true},
+		Wiki:    w, Format: markup.Wikitext, Recheck: recheck, Logger: slog.New(slog.DiscardHandler), Now: now,
 	})
 }
 

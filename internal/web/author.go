@@ -202,7 +202,7 @@ func (c *call) readText(page *authorPage) error {
 		return err
 	}
 	defer c.endTurn()
-	block, diagnostics := markup.ParseForm(page.PageID, page.lang, []byte(page.Text), c.Site.Mail)
+	block, diagnostics := markup.ParseForm(page.PageID, page.lang, []byte(page.Text), c.Site.Markup)
 	page.Diagnostics = diagnostics
 	if block.Form == nil {
 		return nil

@@ -125,7 +125,7 @@ func TestAuthor(t *testing.T) {
 func TestAuthorNoMail(t *testing.T) {
 	text := strings.Replace(shortForm, "fields:", "notify: hr@example.org\nfields:", 1)
 	newEnv(t, nil).signedIn(t, "alice").write(text).want(200, "No problems")
-	e := newEnv(t, nil, func(o *envOptions) { o.Mail = &markup.Mail{Off: true} })
+	e := newEnv(t, nil, func(o *envOptions) { o.Markup = &markup.Options{NoMail: true} })
 	e.signedIn(t, "alice").write(text).want(200, "1 problem", "hr@example.org gets no mail")
 }
 

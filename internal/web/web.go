@@ -39,11 +39,11 @@ type Options struct {
 	Key []byte
 	// FrameAncestors are the origins that may embed forms.
 	FrameAncestors []string
-	BrandName      string       // "" for Formulary
-	Version        string       // home tells it those who may edit a page
-	BrandCSS       []byte       // a stylesheet after the own one; nil for none
-	Mail           *markup.Mail // as for markup.Parse, for the page for authors
-	Language       string       // of pages whose readers ask for none that there is; "" for English
+	BrandName      string          // "" for Formulary
+	Version        string          // home tells it those who may edit a page
+	BrandCSS       []byte          // a stylesheet after the own one; nil for none
+	Markup         *markup.Options // as for markup.Parse, for the page for authors
+	Language       string          // of pages whose readers ask for none that there is; "" for English
 }
 
 // Site serves the pages.
