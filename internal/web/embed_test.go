@@ -226,6 +226,32 @@ func TestFrameWithoutForm(t *testing.T) {
 	}
 }
 
+// A form that is broken since its first save: in its place, editors read what is wrong with which line, and come to
+// its text. Others see the block as it is written.
+func TestFrameOfBrokenForm(t *testing.T) {
+	e := newEnv(t, map[string]string{"101.md": "---\ntitle: Team\nview: [alice, bob]\nedit: [alice]\n---\nText.\n```form\nform: lunch\nfields:\n" +
+		"  - {id: dish, type: textfeld, label: Dish}\n```\n"}, func(o *envOptions) { o.FrameAncestors = []string{wikiSite} })
+	const path = "/embed/page/101/form/lunch"
+	for user, sees := range map[string]bool{"alice": true, "bob": false} {
+		b := e.browserAt(t, "https://forms.example").stay()
+		b.signInFramed(user)
+		a := b.get(path)
+		if !sees {
+			a.wantPage(404, " data-missing>")
+			a.wantNoHTML("textfeld")
+			continue
+		}
+		a.want(200, "The form “lunch” can't be shown", "This page has mistakes", "Line 3: ", "- {id: dish, type: textfeld, label: Dish}")
+		a.wantNoHTML("data-missing")
+		a.wantHTML(`class="error-summary"`)
+		stays(t, a)
+		if to := a.link("Edit lunch"); to != "/author?form=lunch&page=101" {
+			t.Errorf("the link leads to %q", to)
+		}
+		b.get(strings.TrimPrefix(path, "/embed")).want(303)
+	}
+}
+
 // stays checks that what leaves the frame opens a new tab.
 func stays(t *testing.T, a *answer) {
 	t.Helper()

@@ -25,6 +25,9 @@ type formPage struct {
 
 func (c *call) showForm() error {
 	access, err := c.Form()
+	if isKind(err, service.NotFound) {
+		return c.showBroken(err)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package web
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -60,6 +62,13 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 type Problems struct {
 	List []markup.Diagnostic
 	Edit []editLink // the forms that may have them
+	Text string     // that List is about, if its lines are shown
+}
+
+// Quote is the line that a problem is about.
+func (p Problems) Quote(d markup.Diagnostic) string {
+	lines := strings.Split(p.Text, "\n")
+	return strings.TrimSpace(lines[min(d.Line, len(lines))-1])
 }
 
 // editLink leads to the text of a form.
@@ -72,6 +81,27 @@ func (c *call) problems(list []markup.Diagnostic, pageID int64, formIDs ...strin
 		p.Edit = append(p.Edit, editLink{id, c.authorPath(pageID, id)})
 	}
 	return p
+}
+
+// showBroken shows editors what is wrong with a form that was broken since its first save. Others get the error.
+func (c *call) showBroken(missing error) error {
+	pageID, _ := request.PathID(c.Request, "pageId")
+	formID := c.PathValue("formId")
+	block, err := c.Backend.Service.Block(c.Context(), c.Who, pageID, formID)
+	if err != nil {
+		return missing
+	}
+	if err := c.takeTurn(); err != nil {
+		return err
+	}
+	_, found := markup.ParseForm(pageID, block.Lang, []byte(block.Text), c.Site.Mail)
+	c.endTurn()
+	page := &wikiPage{Problems: c.problems(found, pageID, formID)}
+	if page.Problems.Text = block.Text; !page.Problems.Broken() {
+		return missing
+	}
+	page.Layout = c.layout(c.Lang.Text("The form “{0}” can't be shown: there is a mistake in its text.", formID))
+	return c.render(http.StatusOK, "page", page)
 }
 
 // Broken reports whether something that they wrote is not in force.

@@ -136,16 +136,28 @@ func TestNextIsLocal(t *testing.T) {
 	}
 }
 
+// besideWiki has the users of a live wiki, who come with its cookies.
+func besideWiki(w livewiki.Wiki) func(*envOptions) {
+	return func(o *envOptions) {
+		o.Browsers = auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: time.Hour, Recheck: time.Hour})
+		o.sessions.Users = o.Browsers
+	}
+}
+
+// Authors beside a live wiki are told who reads the answers, before they ask a question.
+func TestAuthorBesideWiki(t *testing.T) {
+	const told = "Everybody who may edit this page in the wiki reads the answers. Protect the page to change that."
+	b := newEnv(t, wiki, besideWiki(wikitest.New(map[string]wikitest.User{"Alice": {}}))).browser(t)
+	b.get("/author", "Cookie", "session=Alice").want(200, told)
+}
+
 // The sign-in page names the wiki by its title, and gives its advice: to those who type a
 // password, in a frame, and with the form of an expired session.
 func TestSignInWithWiki(t *testing.T) {
 	const advice = "Make a bot password."
 	w := wikitest.New(nil)
 	w.Fail(&livewiki.AdviceError{Detail: forms.English("%s", advice)})
-	e := newEnv(t, wiki, func(o *envOptions) {
-		o.Browsers = auth.NewWiki(auth.WikiOptions{Wiki: w, Relogin: time.Hour, Recheck: time.Hour})
-		o.sessions.Users = o.Browsers
-	})
+	e := newEnv(t, wiki, besideWiki(w))
 	b := e.browserAt(t, "https://forms.example")
 	for _, path := range []string{"/login", "/embed/login"} {
 		b.get(path).want(200, "With your account of Test Wiki.")
