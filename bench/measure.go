@@ -59,6 +59,9 @@ var measurements = []struct {
 	{"postgres-uploads", func(b *bench, ctx context.Context) error {
 		return b.beside(ctx, postgres, "while ten files of 25 MiB are sent", "PostgreSQL-uploads", 0, 0.5, startUploads)
 	}},
+	{"postgres-limited", func(b *bench, ctx context.Context) error {
+		return b.beside(ctx, postgres, "beside 64 clients on a form with a limit", "PostgreSQL-limited", 0, 0.5, startLimited)
+	}},
 	{"allocations", (*bench).allocations},
 	{"hooks", (*bench).hooks},
 	{"wiki", (*bench).wiki},

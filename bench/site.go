@@ -17,6 +17,7 @@ const (
 	formPath       = "/rest/forms/1.0/page/1/form/survey"
 	submissionPath = formPath + "/submission"
 	paperPath      = "/rest/forms/1.0/page/2/form/paper/submission"
+	limitedPath    = "/rest/forms/1.0/page/3/form/seats/submission"
 	resultsPage    = "/page/1/form/survey/results?view=table"
 )
 

@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/store/copy":      {"internal/store", "internal/store/engine", "internal/forms"},
 	"internal/store/engine":    {"internal/store", "internal/forms"},
 	"internal/store/sqlite":    {"internal/store", "internal/store/engine", "internal/forms", "internal/durable"},
-	"internal/store/postgres":  {"internal/store", "internal/store/engine", "internal/forms"},
+	"internal/store/postgres":  {"internal/store", "internal/store/engine", "internal/limit", "internal/forms"},
 	"internal/store/storetest": {"internal/store", "internal/forms", "internal/testkit"},
 	"internal/store/pgtest":    {"internal/testkit"},
 	"internal/store/enginetest": {

@@ -49,8 +49,7 @@ func (s database) Query(ctx context.Context, read func(engine.Next), sql string,
 
 func (s database) Transact(ctx context.Context, statements ...engine.Statement) error {
 	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		begin := engine.NewStatement(`BEGIN ISOLATION LEVEL READ COMMITTED`) // engine.SQLRestoreQueue needs a newer snapshot
-		all := append([]engine.Statement{begin}, statements...)
+		all := append([]engine.Statement{engine.NewStatement(`BEGIN`)}, statements...)
 		return send(ctx, conn, append(all, engine.NewStatement(`COMMIT`))...)
 	})
 }

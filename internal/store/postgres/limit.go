@@ -1,17 +1,27 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/formulary/formulary/internal/limit"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
+
+// perForm bounds createAlone for one form: one waits for the lock of the form while another commits.
+const perForm = 2
+
+// newAlone bounds createAlone to half of the connections.
+func newAlone(o Options) *limit.Limiter {
+	busy := fmt.Errorf("%w: too many creates to forms with a limit or files", store.ErrUnavailable)
+	return limit.New(limit.Options{
+		Total: max(o.MaxConns/2, 1), PerKey: perForm, Wait: o.StatementTimeout, Busy: busy, Overloaded: busy,
+	})
+}
 
 // needsOwnTx reports whether a create has a transaction of its own: to a form with a limit,
 // which is locked for it, with files, whose contents become the submission's, or with a new definition.
@@ -19,16 +29,16 @@ func (c *creation) needsOwnTx() bool {
 	return c.new.Limit > 0 || len(c.new.Files) > 0 || c.storeDefinition
 }
 
-// sharedFirst puts the creates that share a transaction first: they must not wait
-// for the locks of the others.
-func sharedFirst(ops []*operation) {
-	rank := func(op *operation) int {
-		if op.Value.needsOwnTx() {
-			return 1
-		}
-		return 0
+// createAlone stores one submission beside the workers, which do not wait for it.
+func (s *Store) createAlone(ctx context.Context, c *creation) error {
+	release, err := s.alone.Acquire(ctx, fmt.Sprint(c.new.PageID, c.new.FormID))
+	if err != nil {
+		return err
 	}
-	slices.SortStableFunc(ops, func(x, y *operation) int { return cmp.Compare(rank(x), rank(y)) })
+	defer release()
+	op := &operation{Value: c}
+	s.create(ctx, []*operation{op})
+	return op.Err
 }
 
 // insertInOwnTx runs the transaction of one create. A refused row leaves it to be rolled

@@ -26,6 +26,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/formulary/formulary/internal/limit"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -83,6 +84,7 @@ type Store struct {
 
 	pool             *pgxpool.Pool
 	writer           *writer
+	alone            *limit.Limiter
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()
@@ -110,7 +112,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		c := config.ConnConfig // of which the credentials must not be shown
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
-	s := &Store{pool: pool, statementTimeout: o.StatementTimeout}
+	s := &Store{pool: pool, statementTimeout: o.StatementTimeout, alone: newAlone(o)}
 	s.Common = engine.Common{
 		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
 		SQLDefinition: sqlDefinition,
@@ -221,6 +223,9 @@ func parseURL(text string) (*pgxpool.Config, error) {
 // An acknowledged commit must be on disk. So synchronous_commit=off becomes on;
 // other values, which may include standbys, are not changed.
 //
+// Each statement of a transaction sees what was committed before it, whatever the default of
+// the database is: what counts the submissions of a form first waits for its lock.
+//
 // The server would plan lists for each execution anew, because it can't know
 // their limit. That takes longer than to read a page of them, and leads to the
 // same plan: see TestPlans.
@@ -235,7 +240,8 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 		settings["default_transaction_read_only"] = "on"
 	}
 	columns, args := []string{`set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-		WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`}, []any{pgx.QueryExecModeExec}
+		WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`,
+		`set_config('default_transaction_isolation', 'read committed', false)`}, []any{pgx.QueryExecModeExec}
 	for name, value := range settings {
 		if _, set := params[name]; !set {
 			args = append(args, value)

@@ -17,7 +17,11 @@ import (
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
 	c := &creation{new: n}
-	if err := s.writer.queue.Do(ctx, c); err != nil {
+	run := s.writer.queue.Do
+	if c.needsOwnTx() {
+		run = s.createAlone
+	}
+	if err := run(ctx, c); err != nil {
 		return forms.Submission{}, err
 	}
 	return c.stored.Submission, nil

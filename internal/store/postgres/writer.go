@@ -64,10 +64,9 @@ func (w *writer) close() {
 func (s *Store) createAll(batch []*operation) {
 	rest := engine.Take(batch)
 	err := engine.Protect(func() error {
-		sharedFirst(rest)
 		for len(rest) > 0 {
 			n := statementSize(rest)
-			s.create(rest[:n])
+			s.create(context.Background(), rest[:n])
 			for _, op := range rest[:n] {
 				op.Done()
 			}
@@ -85,9 +84,6 @@ func (s *Store) createAll(batch []*operation) {
 func statementSize(ops []*operation) int {
 	bytes := 0
 	for i, op := range ops {
-		if op.Value.needsOwnTx() {
-			return max(i, 1)
-		}
 		for _, e := range op.Value.new.Entries {
 			bytes += 64 + 2*len(e.FieldID) + len(e.Value)
 		}
@@ -105,16 +101,16 @@ func statementSize(ops []*operation) int {
 // operation. If the statement fails, a single row may be the cause, for instance
 // by a character that the database can't store. Then each is stored by itself. If a
 // definition is not stored, the first stores its own, which mostly is that of all.
-func (s *Store) create(ops []*operation) {
-	err := s.insert(ops)
+func (s *Store) create(ctx context.Context, ops []*operation) {
+	err := s.insert(ctx, ops)
 	if err == nil {
 		return
 	}
 	if serverCode(err) == codeNoDefinition && !ops[0].Value.storeDefinition {
 		ops[0].Value.storeDefinition = true
-		s.create(ops[:1])
+		s.create(ctx, ops[:1])
 		if len(ops) > 1 {
-			s.create(ops[1:])
+			s.create(ctx, ops[1:])
 		}
 		return
 	}
@@ -125,14 +121,14 @@ func (s *Store) create(ops []*operation) {
 		return
 	}
 	for i := range ops {
-		s.create(ops[i : i+1])
+		s.create(ctx, ops[i:i+1])
 	}
 }
 
 // insert allocates ids right before they are used, and stores the submissions
 // under them. So ids are in the order of time across all processes.
-func (s *Store) insert(ops []*operation) error {
-	return s.do(context.Background(), func(ctx context.Context, conn *pgx.Conn) error {
+func (s *Store) insert(ctx context.Context, ops []*operation) error {
+	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		b, err := newBatch(ctx, conn, ops)
 		if err != nil {
 			return err

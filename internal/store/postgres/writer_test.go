@@ -245,7 +245,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	must(t, take(-2, "key 2"))
 	ops := operations(withSubmitterKey(sample("a"), "key 1"), withSubmitterKey(sample("b"), "key 2"))
 	done := make(chan error, 1)
-	go func() { done <- s.insert(ops) }()
+	go func() { done <- s.insert(ctx, ops) }()
 	waiting(t, url, 1)
 	if err := take(-1, "key 1"); err != nil {
 		t.Errorf("the other transaction failed: %v", err)
