@@ -94,7 +94,7 @@ func (c *call) showBroken(missing error) error {
 	if err := c.takeTurn(); err != nil {
 		return err
 	}
-	_, found := markup.ParseForm(pageID, block.Lang, []byte(block.Text), c.Site.Mail)
+	_, found := markup.ParseForm(pageID, block.Lang, []byte(block.Text), c.Site.Markup)
 	c.endTurn()
 	page := &wikiPage{Problems: c.problems(found, pageID, formID)}
 	if page.Problems.Text = block.Text; !page.Problems.Broken() {
