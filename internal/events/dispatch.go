@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -201,7 +202,7 @@ func (d *Dispatcher) tryAll(ctx, attempts context.Context, lease store.Lease) st
 		if len(s.Delivered) > 0 {
 			removal.Go(func() { removeErr = d.Store.RemoveDelivered(attempts, lease.Queue, s.Delivered) })
 		}
-		err := to.deliver(attempts, events)
+		err := panics.ToError(func() error { return to.deliver(attempts, events) })
 		if removal.Wait(); removeErr == nil {
 			s.Delivered = nil
 		}
@@ -231,7 +232,8 @@ func (d *Dispatcher) fail(s *store.Settlement, events []store.Event, before int,
 			s.Failed = append(s.Failed, e.ID)
 		}
 	}
-	s.Error, s.Attempts, s.Delay = err.Error(), before+1, backoff(d.tune.backoff, before)
+	s.Error, _, _ = strings.Cut(err.Error(), "\n") // without the stack of a panic
+	s.Attempts, s.Delay = before+1, backoff(d.tune.backoff, before)
 	if len(s.Failed) == len(events) {
 		s.Attempts, s.Delay = 0, backoff(d.tune.backoff, 0) // of the next event
 	}

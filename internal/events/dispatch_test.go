@@ -236,6 +236,34 @@ func TestMail(t *testing.T) {
 	}
 }
 
+// faultyMail has a bug: it panics until it is mended.
+type faultyMail struct {
+	*fakeMail
+	mended atomic.Bool
+}
+
+func (m *faultyMail) Send(ctx context.Context, mail Mail) error {
+	if !m.mended.Load() {
+		panic("at the disco")
+	}
+	return m.fakeMail.Send(ctx, mail)
+}
+
+// TestPanic: a panic is a failed attempt, which is logged with its stack. The mail comes later.
+func TestPanic(t *testing.T) {
+	f := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))
+	mail := &faultyMail{fakeMail: f.mail}
+	f.listeners.mail = mail
+	f.createsAt(&forms.Form{PageID: 1, ID: "a", Notify: []string{"hr@example.org"}}, "someone", "1", time.Now())
+	f.runs(f.dispatcher())
+	testkit.Eventually(t, "an attempt has failed", func() bool { return f.count("mail").LastError == "panic: at the disco" })
+	if log := f.log.String(); !strings.Contains(log, "faultyMail") {
+		t.Errorf("no stack in the log: %s", log)
+	}
+	mail.mended.Store(true)
+	f.settles("mail", 0)
+}
+
 // TestMailInterval: what comes within the interval is told together after it.
 func TestMailInterval(t *testing.T) {
 	f := open(t, enginetest.Default(), newReceiver(t, nil).hook("crm", "  pages: [9]"))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/formulary/formulary/internal/limit"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/wiki"
 )
 
@@ -254,7 +255,7 @@ func (w *Wiki) awaitCheck(ctx context.Context, c wiki.Caller, id int64) {
 	if w.Now().UnixNano() < w.checkAfter.Load() {
 		return
 	}
-	flight := w.checks.DoChan(strconv.FormatInt(id, 36), func() (any, error) {
+	flight := w.checks.DoChan(strconv.FormatInt(id, 36), panics.Guarded(func() (any, error) {
 		release, err := w.calls.TryAcquire(ctx, c.Name)
 		if err != nil {
 			return nil, err // the caller asks for much: others check the version
@@ -265,7 +266,7 @@ func (w *Wiki) awaitCheck(ctx context.Context, c wiki.Caller, id int64) {
 			w.postponeChecks()
 		}
 		return nil, err
-	})
+	}))
 	patience := time.NewTimer(maxVersionWait)
 	defer patience.Stop()
 	select {
@@ -292,13 +293,13 @@ func (w *Wiki) update(ctx context.Context, c wiki.Caller, page wiki.Page, asked 
 		return &same, nil
 	}
 	own := false
-	flight := w.texts.DoChan(strconv.FormatInt(page.ID, 36), func() (any, error) {
+	flight := w.texts.DoChan(strconv.FormatInt(page.ID, 36), panics.Guarded(func() (any, error) {
 		own = true
 		if now, ok := w.pages.GetIfPresent(page.ID); ok && now.version == page.Version && now.Title == page.Title {
 			return now, nil // since another flight that has just ended
 		}
 		return w.readText(ctx, c, page, old, asked)
-	})
+	}))
 	var patience <-chan time.Time
 	if old != nil {
 		patience = time.After(maxVersionWait)

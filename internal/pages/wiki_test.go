@@ -474,3 +474,38 @@ func TestWikiTextRefusedToAnother(t *testing.T) {
 		l.wants("bob, afterwards", caller("bob"), "a")
 	}
 }
+
+// faulty is a wiki whose client has a bug.
+type faulty struct {
+	*wikitest.Fake
+	inPages, inText bool
+}
+
+func (f *faulty) Pages(ctx context.Context, c wiki.Caller, ids ...int64) (map[int64]wiki.Page, error) {
+	if f.inPages {
+		panic("in Pages")
+	}
+	return f.Fake.Pages(ctx, c, ids...)
+}
+
+func (f *faulty) Text(ctx context.Context, c wiki.Caller, id int64) (wiki.Text, error) {
+	if f.inText {
+		panic("in Text")
+	}
+	return f.Fake.Text(ctx, c, id)
+}
+
+// A panic in a shared call is an error of the request. The next one may succeed.
+func TestWikiPanics(t *testing.T) {
+	l, ann := newLive(t), caller("ann")
+	f := &faulty{Fake: l.fake}
+	l.Wiki = newWiki(f, 30*time.Second, time.Now)
+	for what, fault := range map[string]*bool{"in Pages": &f.inPages, "in Text": &f.inText} {
+		*fault = true
+		if _, err := l.Page(t.Context(), ann, l.id); err == nil || !strings.Contains(err.Error(), "panic: "+what) {
+			t.Errorf("%s: %v", what, err)
+		}
+		*fault = false
+	}
+	l.wants("afterwards", ann, "a")
+}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/problem"
 )
 
@@ -64,20 +65,15 @@ func (rd *readiness) ask(ctx context.Context) error {
 	defer cancel()
 	//nolint:contextcheck // the run is shared, so it must outlive the probe that started it
 	select {
-	case result := <-rd.flight.DoChan("", func() (any, error) { return nil, rd.run() }):
+	case result := <-rd.flight.DoChan("", panics.Guarded(func() (any, error) { return nil, rd.run() })):
 		return result.Err
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the readiness check: %w", ctx.Err())
 	}
 }
 
-func (rd *readiness) run() (err error) {
+func (rd *readiness) run() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
-	defer func() {
-		if v := recover(); v != nil { // singleflight would end the process
-			err = fmt.Errorf("readiness check panicked: %v", v)
-		}
-	}()
 	return rd.check(ctx)
 }

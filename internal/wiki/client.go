@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/reload"
 )
 
@@ -229,13 +230,13 @@ func Coalesce[T any](
 ) (T, error) {
 	var none T
 	for ctx.Err() == nil {
-		done := flights.DoChan(key, func() (any, error) {
+		done := flights.DoChan(key, panics.Guarded(func() (any, error) {
 			value, err := work(ctx)
 			if err != nil && ctx.Err() != nil {
 				err = errGone
 			}
 			return value, err
-		})
+		}))
 		select {
 		case <-ctx.Done():
 		case result := <-done:

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/formulary/formulary/internal/panics"
 )
 
 const (
@@ -89,7 +91,7 @@ func (c *confluence) Pages(ctx context.Context, caller Caller, ids ...int64) (ma
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(pageCalls)
 	for _, id := range ids {
-		group.Go(func() error {
+		ask := func() error {
 			content, found, err := q.content(groupCtx, id, q.page, false)
 			if found && err == nil && q.operations != "" {
 				found, err = q.get(groupCtx, q.path(id)+q.operations, nil, &struct {
@@ -102,7 +104,8 @@ func (c *confluence) Pages(ctx context.Context, caller Caller, ids ...int64) (ma
 				pages[id] = content.page(id)
 			}
 			return err
-		})
+		}
+		group.Go(func() error { return panics.ToError(ask) })
 	}
 	if err := q.verify(ctx, group.Wait()); err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/formulary/formulary/internal/panics"
 )
 
 // mediaWiki is a MediaWiki, 1.35 or newer, asked by its action API. The base of its
@@ -274,7 +276,12 @@ func (m *mediaWiki) visit(ctx context.Context, c Caller, pages []Page, visit fun
 		var errs [mwMaxTexts]error
 		var calls sync.WaitGroup
 		for i, page := range part {
-			calls.Go(func() { texts[i], errs[i] = m.Text(ctx, c, page.ID) })
+			calls.Go(func() {
+				errs[i] = panics.ToError(func() (err error) {
+					texts[i], err = m.Text(ctx, c, page.ID)
+					return err
+				})
+			})
 		}
 		calls.Wait()
 		for i, page := range part {

@@ -168,3 +168,22 @@ func TestMediaWikiTitle(t *testing.T) {
 		t.Errorf("a private wiki: %q, %v", f.Title(), err)
 	}
 }
+
+// A panic in a goroutine of a wiki's client is an error of the call, and does not end the process.
+func TestPanicIsAnError(t *testing.T) {
+	var flights singleflight.Group
+	confluence := &confluence{client: &client{}}
+	for name, call := range map[string]func() error{
+		"shared work": func() error {
+			return second(Coalesce(t.Context(), &flights, "", func(context.Context) (int, error) { panic("at the disco") }))
+		},
+		"texts of a MediaWiki": func() error {
+			return new(mediaWiki).visit(t.Context(), Caller{}, []Page{{ID: 1}}, func(Page, Text) error { return nil })
+		},
+		"pages of a Confluence": func() error { return second(confluence.Pages(t.Context(), Caller{}, 1)) },
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "panic: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

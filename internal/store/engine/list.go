@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -137,7 +138,7 @@ func (read ListReader) part(ctx context.Context, q store.Query, limit int) part 
 	if len(q.IDs) > r.Limit {
 		q.IDs = q.IDs[:r.Limit]
 	}
-	return part{r, Protect(func() error { return read(ctx, r, q) })}
+	return part{r, panics.ToError(func() error { return read(ctx, r, q) })}
 }
 
 // nextLimit returns how many rows of the average size fill a part.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -136,17 +135,6 @@ func (q *Queue[T]) More(batch []*Op[T]) []*Op[T] {
 // without those that were cancelled. It reuses batch.
 func Take[T any](batch []*Op[T]) []*Op[T] {
 	return slices.DeleteFunc(batch, func(op *Op[T]) bool { return !op.state.CompareAndSwap(queued, taken) })
-}
-
-// Protect turns a panic in run into an error: a fault in one caller's operation
-// must not end the worker, nor the process.
-func Protect(run func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in the store: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return run()
 }
 
 // Done wakes the caller. The worker must not use the operation afterwards.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -240,15 +239,4 @@ func TestCancelRace(t *testing.T) {
 	}
 	callers.Wait()
 	q.Close()
-}
-
-func TestProtect(t *testing.T) {
-	refused := errors.New("refused")
-	if err := Protect(func() error { return refused }); !errors.Is(err, refused) {
-		t.Errorf("an error became %v", err)
-	}
-	err := Protect(func() error { panic("at the disco") })
-	if err == nil || !strings.Contains(err.Error(), "at the disco") || !strings.Contains(err.Error(), "queue_test.go") {
-		t.Errorf("a panic became %v, want its text and the stack", err)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -33,7 +34,7 @@ func Merge(before forms.Submission, merge store.Merge) (
 	after forms.Submission, change store.Change, err error,
 ) {
 	after = before
-	err = Protect(func() (err error) {
+	err = panics.ToError(func() (err error) {
 		if change, err = merge(before); err != nil {
 			return err
 		}

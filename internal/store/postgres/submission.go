@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -146,7 +147,7 @@ func (s *Store) Delete(
 			return err
 		}
 		if check != nil {
-			if err := engine.Protect(func() error { return check(found) }); err != nil {
+			if err := panics.ToError(func() error { return check(found) }); err != nil {
 				return err
 			}
 		}

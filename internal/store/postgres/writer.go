@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -63,7 +64,7 @@ func (w *writer) close() {
 // tried again, because some may be stored.
 func (s *Store) createAll(batch []*operation) {
 	rest := engine.Take(batch)
-	err := engine.Protect(func() error {
+	err := panics.ToError(func() error {
 		for len(rest) > 0 {
 			n := statementSize(rest)
 			s.create(context.Background(), rest[:n])

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -314,7 +315,7 @@ type tx struct {
 // returns the ids that a failed operation has used.
 func (t *tx) protect(run write) error {
 	before := t.lastID
-	err := engine.Protect(func() error { return run(t) })
+	err := panics.ToError(func() error { return run(t) })
 	if err != nil {
 		t.lastID = before
 	}
