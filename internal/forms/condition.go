@@ -2,6 +2,8 @@ package forms
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,11 +67,12 @@ type Rule struct {
 func (r Rule) Holds(f *Field, value string) bool {
 	switch r.Operator {
 	case Equals:
-		return value == r.Value
+		return f.equal(value, r.Value)
 	case NotEquals:
-		return value != r.Value
+		return !f.equal(value, r.Value)
 	case InList:
-		return hasPart(r.Value, value)
+		one, _, several := strings.Cut(value, Separator)
+		return hasPart(r.Value, one) && (!several || f.equal(value, one))
 	case Contains:
 		if f.MultiValue() {
 			return hasPart(value, r.Value)
@@ -93,9 +96,29 @@ func (r Rule) Holds(f *Field, value string) bool {
 }
 
 // Scans reports whether the time that the rule takes grows with the length of the
-// value.
-func (r Rule) Scans() bool {
-	return r.Operator != Equals && r.Operator != NotEquals && r.Operator != InList
+// value of field f.
+func (r Rule) Scans(f *Field) bool {
+	return f.MultiValue() || r.Operator != Equals && r.Operator != NotEquals && r.Operator != InList
+}
+
+// equal compares two answers. Several values are a set: their order follows that of the
+// options on the page, which may change. The time grows with the answer, not with answer times other.
+func (f *Field) equal(answer, other string) bool {
+	if answer == other || !f.MultiValue() {
+		return answer == other
+	}
+	found := map[string]bool{} // of other's values
+	for part := range strings.SplitSeq(other, Separator) {
+		found[part] = false
+	}
+	for part := range strings.SplitSeq(answer, Separator) {
+		if again, known := found[part]; !known {
+			return false
+		} else if !again {
+			found[part] = true
+		}
+	}
+	return !slices.Contains(slices.Collect(maps.Values(found)), false)
 }
 
 // hasPart reports whether part is one of the values that are joined.

@@ -23,6 +23,11 @@ textfield "1.0" equals "1" false  (values are texts, not numbers)
 textfield "" equals "" true
 checkbox "a;b" equals "a" false
 checkbox "a;b" equals "a;b" true
+checkbox "b;a;b" equals "a;b" true  (a set)
+checkbox "a;b;c" equals "a;b" false
+checkbox "a" equals "a;b" false
+textfield "b;a" equals "a;b" false
+checkbox "b;a" not-equals "a;b" false
 
 textfield "a" not-equals "a" false
 textfield "b" not-equals "a" true
@@ -31,6 +36,8 @@ textfield "" not-equals "a" true
 textfield "2" one-of "1;2" true
 textfield "3" one-of "1;2" false
 textfield "1;2" one-of "1;2" false
+checkbox "2;2" one-of "1;2" true
+checkbox "1;2" one-of "1;2" false
 
 textfield "abc" contains "b" true
 textfield "abc" contains "B" false
@@ -159,8 +166,11 @@ func TestAConditionIsEvaluatedOnce(t *testing.T) {
 func TestRulesThatScan(t *testing.T) {
 	for _, o := range Operators {
 		want := o != Equals && o != NotEquals && o != InList
-		if got := (Rule{Operator: o}).Scans(); got != want {
+		if got := (Rule{Operator: o}).Scans(&Field{Type: Dropdown}); got != want {
 			t.Errorf("%s: got %t", o, got)
+		}
+		if !(Rule{Operator: o}).Scans(&Field{Type: Checkbox}) {
+			t.Errorf("%s of a checkbox does not scan", o)
 		}
 	}
 }

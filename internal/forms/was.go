@@ -9,8 +9,8 @@ import (
 // file maps what is stored, and what callers send, to the names that the form has now. Stored
 // answers are not rewritten when a page changes.
 
-// NameFields sets Names. They stay nil if no field and no option was renamed: then nothing
-// is mapped.
+// NameFields sets Names, and writes rules with the present names. Names stay nil if no field and
+// no option was renamed: then nothing is mapped.
 func (f *Form) NameFields() {
 	isRenamed := func(field *Field) bool { return field.Was != nil || field.ValueWas != nil }
 	if !slices.ContainsFunc(f.Fields, isRenamed) {
@@ -21,6 +21,17 @@ func (f *Form) NameFields() {
 		for _, id := range field.IDs() {
 			f.Names[id] = field
 		}
+	}
+	name := func(c *Condition) {
+		for i := range c.Rules {
+			f.NameRule(&c.Rules[i])
+		}
+	}
+	for _, c := range f.Conditions() {
+		name(c)
+	}
+	if f.LockIf != nil {
+		name(f.LockIf)
 	}
 }
 
@@ -147,20 +158,24 @@ func (f *Form) CurrentFilter(filter Filter) Filter {
 	}
 	filter.Rules = slices.Clone(filter.Rules)
 	for i := range filter.Rules {
-		r := &filter.Rules[i]
-		field := f.Names[r.FieldID]
-		if field == nil {
-			continue
-		}
-		r.FieldID = field.ID
-		switch r.Operator {
-		case InList:
-			r.Value = strings.Join(field.currentParts(strings.Split(r.Value, Separator)), Separator)
-		case Equals, NotEquals, Contains:
-			r.Value = field.CurrentValue(r.Value)
-		}
+		f.NameRule(&filter.Rules[i])
 	}
 	return filter
+}
+
+// NameRule gives a rule the id and values that the form has now.
+func (f *Form) NameRule(r *Rule) {
+	field := f.Names[r.FieldID]
+	if field == nil {
+		return
+	}
+	r.FieldID = field.ID
+	switch r.Operator {
+	case InList:
+		r.Value = strings.Join(field.currentParts(strings.Split(r.Value, Separator)), Separator)
+	case Equals, NotEquals, Contains:
+		r.Value = field.CurrentValue(r.Value)
+	}
 }
 
 // newest returns which element of a list counts for each field: that with its own id, or with

@@ -110,12 +110,13 @@ func (r *formReader) operator(m *yaml.Node) (operator forms.Operator) {
 // countScan bounds the work that one submission causes: each of these rules reads
 // the answer, which may be as long as a request body.
 func (r *formReader) countScan(at int, rule forms.Rule, rank int) {
-	if !rule.Scans() {
+	if !rule.Scans(r.form.Fields[rank]) {
 		return
 	}
 	if r.scans[rank]++; r.scans[rank] == MaxScans+1 {
 		r.errorf(at, "put fields that show together into a section with one showIf",
-			"the form has more than %d rules about field %s with other operators than equals, not-equals and one-of",
+			"the form has more than %d rules about field %s that read the whole answer: "+
+				"those about a checkbox, and those with other operators than equals, not-equals and one-of",
 			MaxScans, quote(rule.FieldID))
 	}
 }
@@ -237,6 +238,10 @@ func (r *formReader) warnOfNoOption(at int, c *conditionReader, rule forms.Rule,
 	}
 	const listed = 10
 	for _, v := range values {
+		if now, renamed := f.ValueWas[v]; renamed {
+			r.warnf(at, "write "+now, "%s depends on the value %s, which is now %s", c.owner, quote(v), quote(now))
+			return
+		}
 		if !r.options[rank][v] {
 			r.warnf(at, oneOf(f.Options[:min(len(f.Options), listed)]),
 				"%s depends on the value %s, which is not an option of field %s", c.owner, quote(v), quote(f.ID))

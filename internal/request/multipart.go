@@ -168,7 +168,9 @@ func (m *multipartBody) textAnswer(name, value string) error {
 		}
 	}
 	if m.extra == nil && field != nil && field.Condition == nil && !field.MultiValue() {
-		if msg := field.CheckAnswer(*a); msg != nil { // before files are stored in vain
+		current := *a
+		current.Value = field.CurrentValue(a.Value)
+		if msg := field.CheckAnswer(current); msg != nil { // before files are stored in vain
 			m.misfit(name, field, msg)
 		}
 	}

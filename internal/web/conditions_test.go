@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -85,7 +87,7 @@ var awkward = []string{
 	"1 ", " 1", "\n1", "1", "1n", "１", "٣", "½", "−1", "null", "undefined", "true", "9007199254740992", "9007199254740993", "0.1", "0.10", "0.30000000000000004", "0.3",
 	"179769313486231570000000000000000000000000000000000000000", "0.00000000000000000000000000000000000000000000000001",
 	"2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "2024-1-01", "2024-13-01", "2024-04-31", "2024-01-00",
-	"-2024-01-01", "2024-01-01\n", "2024/01/01", "2024-01-01T00:00", "２０２４-01-01", "2024-01-é", ";", ";;", " ; ", "a", "A", "a;", ";a", "a;b", "a; b", "b;a", "a\x00b",
+	"-2024-01-01", "2024-01-01\n", "2024/01/01", "2024-01-01T00:00", "２０２４-01-01", "2024-01-é", ";", ";;", " ; ", "a", "A", "a;", ";a", "a;b", "a; b", "b;a", "b;a;b", "a;a", "a\x00b",
 	"é", "e\u0301", "ß", "İ", "\U0001F600", "\U0001F601", "\U00010000", "\uFFFD", "\uE000", "\uFFFF", `"`, `\`, "</script>",
 	" ", "\t", "\v", "\f", "\r\n", "\u0085", "\u00A0", "\u1680", "\u2000", "\u200A", "\u2028", "\u202F", "\u205F", "\u3000", "\uFEFF", "\u180E", "\u200B", "\u2060", "\x1C", "\x00",
 }
@@ -169,6 +171,40 @@ func TestScriptsShowTheSameFieldsAsTheServer(t *testing.T) {
 		}
 		compare(&forms.Form{Fields: fields}, sets...)
 	}
+}
+
+// Rules may name an earlier value. Both know values by their present names.
+func TestScriptsKnowEarlierValues(t *testing.T) {
+	was := map[string]string{"old": "new", "older": "new", "first": "1st"}
+	form := &forms.Form{Fields: []*forms.Field{{ID: "one", Type: forms.Radio, ValueWas: was}, {ID: "many", Type: forms.Checkbox, ValueWas: was}}}
+	values := []string{"", "new", "1st", "new;1st", "1st;new"}
+	for _, rule := range []forms.Rule{
+		{FieldID: "one", Operator: forms.Equals, Value: "old"},
+		{FieldID: "one", Operator: forms.NotEquals, Value: "older"},
+		{FieldID: "one", Operator: forms.InList, Value: "old;first"},
+		{FieldID: "many", Operator: forms.Contains, Value: "old"},
+		{FieldID: "many", Operator: forms.Equals, Value: "first;older;old"},
+	} {
+		field := &forms.Field{ID: string(rule.Operator) + " " + rule.Value, Condition: showIf(forms.MatchAll, rule)}
+		form.Fields = append(form.Fields, field)
+	}
+	form.NameFields()
+	var sets [][]string
+	shown := map[string]int{}
+	for _, value := range values {
+		set := append([]string{value, value}, make([]string, len(form.Fields)-2)...)
+		for rank, shows := range form.Visible(set) {
+			if shows {
+				shown[form.Fields[rank].ID]++
+			}
+		}
+		sets = append(sets, set)
+	}
+	want := map[string]int{"one": 5, "many": 5, "equals old": 1, "not-equals older": 4, "one-of old;first": 2, "contains old": 3, "equals first;older;old": 2}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Error(diff)
+	}
+	newConditions(t)(form, sets...)
 }
 
 // chain makes a form of which each field shows when the one before is a.

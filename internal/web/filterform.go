@@ -178,9 +178,11 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 		case name == "q":
 			filter.Label = v.lang.Text("Search")
 		case isFilter:
+			rule := forms.Rule{FieldID: id, Operator: forms.Operator(operator), Value: value}
+			f.NameRule(&rule)
 			kind := filterKindOf(f, id)
 			filter.Label, filter.Lang = v.columnLabel(f, id), v.columnLang(f, id)
-			filter.Operator, filter.Value = kind.describe(v.lang, operator, value)
+			filter.Operator, filter.Value = kind.describe(v.lang, operator, rule.Value)
 			if len(kind.field.Options) > 0 {
 				filter.ValueLang = v.tag
 			}

@@ -91,7 +91,11 @@ func (c *call) changeSeveral() error {
 	form := c.newSeveralForm(access.Form, v)
 	do, all := strings.CutSuffix(sent.Get(doControl), allRows)
 	tags := chosenRows(sent, all)
-	i := slices.IndexFunc(form.Answers, func(a choice) bool { return a.Value == sent.Get(answerControl) })
+	id, value, _ := strings.Cut(sent.Get(answerControl), "=")
+	if field := access.Form.Field(id); field != nil { // the page may be older than a change of the form
+		id, value = field.ID, field.CurrentValue(value)
+	}
+	i := slices.IndexFunc(form.Answers, func(a choice) bool { return a.Value == id+"="+value })
 	switch {
 	case len(tags) == 0:
 		return c.refuseSeveral(forms.Say("Tick the submissions first. Nothing was changed."))
@@ -105,7 +109,6 @@ func (c *call) changeSeveral() error {
 	case do == "undo":
 		return c.writeSeveral(do, tags, func(n int) *forms.Message { return forms.SayN("{0} set back.", "{0} set back.", n) })
 	case do == "set" && i >= 0:
-		id, value, _ := strings.Cut(form.Answers[i].Value, "=")
 		return c.writeSeveral(do, tags, func(n int) *forms.Message {
 			return forms.SayN("{0} set to {1}.", "{0} set to {1}.", n, form.Answers[i].Label)
 		}, forms.Answer{FieldID: id, Value: value})

@@ -3,6 +3,8 @@ package web
 import (
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/store/enginetest"
 )
 
 const commentForm = `form: f
@@ -46,6 +48,19 @@ func TestRenamedWhileOpen(t *testing.T) {
 		`data-was="{&#34;ids&#34;:[],&#34;values&#34;:{&#34;monday&#34;:&#34;mo&#34;}}"`)
 	e.get(t, "carol", leavePath+"/results?columns=comment&view=table").want(200, "Your words", "Other")
 	e.get(t, "carol", leavePath+"/results?by=days").want(200)
+}
+
+// TestTableOpenDuringARename: what the table of before sends means the options of now, and an old filter is named by them.
+func TestTableOpenDuringARename(t *testing.T) {
+	e, alice := newRequests(t, enginetest.Default(), 1)
+	sent := alice.get(feedbackResults).button("set", "state=ok", "1")
+	e.Write(t, "1.md", strings.NewReplacer("{value: ok, label: Granted}", "{value: yes, label: Agreed, was: [ok, fine]}",
+		"id: state", "id: result, was: state", "field: state", "field: result").Replace(requestsPage["1.md"]))
+	alice.postForm(feedbackResults, sent).want(200, "It has changed meanwhile.") // the tag covers the ids of fields
+	sent.Set(rowsControl, alice.get(feedbackResults).button("set", "", "1").Get(rowsControl))
+	alice.postForm(feedbackResults, sent).want(200, "1 set to State: Agreed. Undo")
+	alice.get(feedbackResults+"?filter[state][one-of]=fine;new").want(200, "State is one of Agreed, new", "n1")
+	alice.get(feedbackResults+"?filter[state]=ok").want(200, "State is Agreed", "n1")
 }
 
 // TestSentAgainAfterARename: what was stored before the page was changed, but not confirmed, is stored once.

@@ -77,10 +77,10 @@ function prepare(condition, known) {
 
 function prepareRule({ fieldId, operator, value }) {
   const rule = { fieldId, operator, value };
-  if (operator === "one-of") {
-    rule.list = new Set(value.split(separator));
-  } else if (operator === "greater-than" || operator === "less-than") {
+  if (operator === "greater-than" || operator === "less-than") {
     rule.order = orderOf(value);
+  } else {
+    rule.list = new Set(value.split(separator));
   }
   return rule;
 }
@@ -138,11 +138,11 @@ function visibleFields(fields, values) {
 function meets(answer, rule) {
   switch (rule.operator) {
     case "equals":
-      return answer.value === rule.value;
+      return equals(answer, rule);
     case "not-equals":
-      return answer.value !== rule.value;
+      return !equals(answer, rule);
     case "one-of":
-      return rule.list.has(answer.value);
+      return answer.multiValue ? rule.list.has(only(partsOf(answer))) : rule.list.has(answer.value);
     case "contains":
       return contains(answer, rule.value);
     case "empty":
@@ -158,12 +158,27 @@ function meets(answer, rule) {
   }
 }
 
-function contains(answer, part) {
+/** Several values are a set: their order does not count. */
+function equals(answer, { value, list }) {
   if (!answer.multiValue) {
-    return answer.value.includes(part);
+    return answer.value === value;
   }
+  const parts = partsOf(answer);
+  return parts.size === list.size && [...list].every((part) => parts.has(part));
+}
+
+function contains(answer, part) {
+  return answer.multiValue ? partsOf(answer).has(part) : answer.value.includes(part);
+}
+
+function partsOf(answer) {
   answer.parts ??= new Set(answer.value.split(separator));
-  return answer.parts.has(part);
+  return answer.parts;
+}
+
+/** The only element of a set, undefined if it has several. */
+function only(set) {
+  return set.size === 1 ? [...set][0] : undefined;
 }
 
 /** Does without trim, which takes U+FEFF for a space, and U+0085 for none. */
