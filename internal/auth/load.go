@@ -19,8 +19,8 @@ type textFile struct {
 	content []byte // nil before the first read
 }
 
-// read reports whether there is new content. After an error the old one stays.
-func (f *textFile) read() (changed bool, err error) {
+// read has new content parsed, and reports whether there was any. After an error the old one stays.
+func (f *textFile) read(parse func(content []byte) error) (changed bool, err error) {
 	if f.path == "" {
 		return false, nil
 	}
@@ -28,9 +28,14 @@ func (f *textFile) read() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	changed = f.content == nil || !bytes.Equal(content, f.content)
+	if f.content != nil && bytes.Equal(content, f.content) {
+		return false, nil
+	}
+	if err := parse(content); err != nil {
+		return false, fmt.Errorf("%s: %w", f.path, err)
+	}
 	f.content = content
-	return changed, nil
+	return true, nil
 }
 
 // Watch loads both files when they change, until ctx ends.
@@ -47,14 +52,8 @@ func (d *Directory) Reload(ctx context.Context) { d.watcher.Reload(ctx) }
 // load reads both files and publishes what has changed in either. The other may be
 // unreadable.
 func (d *Directory) load(reload.State, bool) error {
-	usersChanged, usersErr := d.users.read()
-	if usersChanged {
-		d.parseUsers()
-	}
-	groupsChanged, groupsErr := d.groups.read()
-	if groupsChanged {
-		d.parseGroups()
-	}
+	usersChanged, usersErr := d.users.read(d.parseUsers)
+	groupsChanged, groupsErr := d.groups.read(d.parseGroups)
 	if usersChanged || groupsChanged {
 		d.publish()
 	}
@@ -67,9 +66,21 @@ func (d *Directory) load(reload.State, bool) error {
 	return errors.Join(usersErr, groupsErr)
 }
 
-func (d *Directory) parseUsers() {
-	var bad []badLine
-	d.hashes, bad = parseUsers(d.users.content)
+// refuseGarbage returns an error if a file that had valid lines has invalid ones only. A file
+// without lines counts: it may be meant.
+func refuseGarbage[T any](before, now map[string]T, bad []badLine) error {
+	if len(before) == 0 || len(now) > 0 || len(bad) == 0 {
+		return nil
+	}
+	return fmt.Errorf("no line is valid; line %d: %s", bad[0].line, bad[0].reason)
+}
+
+func (d *Directory) parseUsers(content []byte) error {
+	hashes, bad := parseUsers(content)
+	if err := refuseGarbage(d.hashes, hashes, bad); err != nil {
+		return err
+	}
+	d.hashes = hashes
 	d.log.Info("users file read", "file", d.users.path, "users", len(d.hashes))
 	if len(d.hashes) == 0 {
 		d.log.Warn("no user can sign in: the users file holds none",
@@ -83,16 +94,21 @@ func (d *Directory) parseUsers() {
 		d.log.Error("line of the users file refused",
 			"file", d.users.path, "line", b.line, "user", b.user, "reason", b.reason, "fix", fix)
 	}
+	return nil
 }
 
-func (d *Directory) parseGroups() {
-	var bad []badLine
-	d.groupsOf, bad = parseGroups(d.groups.content)
+func (d *Directory) parseGroups(content []byte) error {
+	groupsOf, bad := parseGroups(content)
+	if err := refuseGarbage(d.groupsOf, groupsOf, bad); err != nil {
+		return err
+	}
+	d.groupsOf = groupsOf
 	d.log.Info("groups file read", "file", d.groups.path, "users", len(d.groupsOf))
 	for _, b := range bad {
 		d.log.Error("line of the groups file refused", "file", d.groups.path, "line", b.line,
 			"reason", b.reason, "fix", `write "group: user1 user2"`)
 	}
+	return nil
 }
 
 // publish puts the content of both files in force.

@@ -97,9 +97,29 @@ func TestWarnsWhenNoUserCanSignIn(t *testing.T) {
 	f.wantLoggedOnce(warning)
 	f.replace(f.users, userLine("alice", "sesame"))
 	f.wantLoggedOnce(warning)
-	f.replace(f.users, "alice:nonsense\n")
+	f.replace(f.users, "")
 	if n := strings.Count(f.logs.String(), warning); n != 2 || !strings.Contains(f.logs.String(), "formulary passwd "+f.users+" USER") {
 		t.Errorf("%d warnings:\n%s", n, f.logs)
+	}
+}
+
+// A file that loses all its valid lines, and has others, is a mistake, and changes nothing.
+func TestGarbageKeepsTheLastContent(t *testing.T) {
+	f := newFixture(t, userLine("alice", "sesame"), "staff: alice\n")
+	f.replace(f.users, "# users\nalice:nonsense\n")
+	f.replace(f.groups, "staff\n")
+	f.Reload(t.Context())
+	if id, err := f.Authenticate(t.Context(), "alice", "sesame", home); err != nil || !slices.Contains(id.Groups, "staff") {
+		t.Errorf("got %v, %v", id, err)
+	}
+	for _, want := range []string{f.users + ": no line is valid; line 2: no bcrypt hash", f.groups + ": no line is valid; line 1: malformed"} {
+		if !strings.Contains(f.logs.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, f.logs)
+		}
+	}
+	f.replace(f.users, "alice:nonsense\n"+userLine("bob", "sesame"))
+	if f.knows("alice") || !f.knows("bob") {
+		t.Error("a file with a valid line does not count")
 	}
 }
 

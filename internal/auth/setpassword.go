@@ -48,9 +48,13 @@ func SetPassword(file, user, password string) error {
 }
 
 // RemoveUser removes every line of the user from the htpasswd file: if it removed
-// the first one only, a forgotten second one would count.
-func RemoveUser(file, user string) error {
+// the first one only, a forgotten second one would count. The last user who can sign in is
+// removed only if last is true.
+func RemoveUser(file, user string, last bool) error {
 	err := updateUsersFile(file, func(content []byte) ([]byte, error) {
+		if users, _ := parseUsers(content); !last && len(users) == 1 && users[user].cost > 0 {
+			return nil, errors.New("nobody could sign in any more: add --yes if that is meant")
+		}
 		if rest := withUser(content, user, ""); len(rest) < len(content) {
 			return rest, nil
 		}

@@ -246,7 +246,7 @@ func setHash(file, user, hash string) error {
 func TestRemoveUserRemovesEveryLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users")
 	testkit.WriteFile(t, file, "\ufeffann:1\r\nbob:2\r\nann:3\n# ann:4\nanna:5")
-	must(t, RemoveUser(file, "ann"))
+	must(t, RemoveUser(file, "ann", false))
 	content, err := os.ReadFile(file)
 	must(t, err)
 	if want := "bob:2\r\n# ann:4\nanna:5"; string(content) != want {

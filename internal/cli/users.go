@@ -10,6 +10,7 @@ import (
 )
 
 func usersCommand() *cli.Command {
+	var last bool
 	return &cli.Command{
 		Name:  "users",
 		Usage: "list or remove the users of an htpasswd file",
@@ -21,7 +22,11 @@ func usersCommand() *cli.Command {
 				Name: "list", ArgsUsage: "FILE", Action: listUsers,
 				Usage: "print the names of those who can sign in, one on a line",
 			},
-			{Name: "remove", ArgsUsage: "FILE USER", Usage: "remove a user", Action: removeUser},
+			{
+				Name: "remove", ArgsUsage: "FILE USER", Usage: "remove a user; the last one only with --yes",
+				Flags:  []cli.Flag{boolFlag("yes", &last, "remove also the last user, so that nobody can sign in")},
+				Action: func(_ context.Context, cmd *cli.Command) error { return removeUser(cmd, last) },
+			},
 		},
 		Action: func(context.Context, *cli.Command) error {
 			return usagef("users takes a command: list FILE, or remove FILE USER")
@@ -51,12 +56,12 @@ func listUsers(_ context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-func removeUser(_ context.Context, cmd *cli.Command) error {
+func removeUser(cmd *cli.Command, last bool) error {
 	if cmd.Args().Len() != 2 {
 		return usagef("users remove takes a file and a user name")
 	}
 	file, user := cmd.Args().Get(0), cmd.Args().Get(1)
-	if err := auth.RemoveUser(file, user); err != nil {
+	if err := auth.RemoveUser(file, user, last); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.Root().ErrWriter, "%s removed from %s\n", user, file)
