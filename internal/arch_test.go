@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"internal/browsertest":         {"internal/testkit"},
 	"scripts/gotest":               {"internal/store/pgtest"},
 	"internal/pages":               {"internal/markup", "internal/forms", "internal/limit", "internal/reload", "internal/wiki", "internal/panics"},
-	"internal/pages/pagestest":     {"internal/pages"},
+	"internal/pages/pagestest":     {"internal/pages", "internal/forms"},
 	"internal/web/pagehtml":        {"internal/markup", "internal/forms"},
 	"internal/markup":              {"internal/forms"},
 	"internal/auth":                {"internal/durable", "internal/limit", "internal/reload", "internal/wiki"},

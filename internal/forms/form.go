@@ -89,14 +89,9 @@ type Form struct {
 	// has come, and when editors have changed answers that only they give; "" for none.
 	SubmitterMail string
 
-	keepStored atomic.Bool // see KeepStored
-
 	languages  []*Form                    // see Languages
 	definition atomic.Pointer[Definition] // once it was asked for
 }
-
-// KeepStored tells whether Keep was stored since the page was read.
-func (f *Form) KeepStored() *atomic.Bool { return &f.keepStored }
 
 // ChangesByEditors reports whether a change, by the values before it, is one of answers that
 // only editors give.

@@ -15,6 +15,8 @@ import (
 
 // Directory is a Source over a directory of page files.
 type Directory struct {
+	KeepQueue
+
 	root    string
 	log     *slog.Logger
 	options *markup.Options

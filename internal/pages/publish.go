@@ -17,6 +17,7 @@ func (d *Directory) publish() {
 		page := renew(before[id], &f.page, pageTitle(&f.page, path))
 		if page != nil {
 			next.pages[id] = page
+			d.AddKeeps(before[id], page)
 			next.counts.Pages++
 			next.counts.Forms += len(page.Forms)
 		}

@@ -43,6 +43,10 @@ type Source interface {
 	// It does not call a live wiki.
 	LastKnown(id int64) *Page
 
+	// StoreKeeps calls store with the keeps of all forms that were read since this was done, each form's in their order.
+	// After an error of store, which it returns, the next call begins again. It is called by one goroutine at a time.
+	StoreKeeps(store func(pageID int64, formID string, keep forms.Period) error) error
+
 	// Ready returns an error if the source can't be reached. Error:
 	// ErrUnavailable.
 	Ready(ctx context.Context) error

@@ -53,7 +53,9 @@ type WikiOptions struct {
 // the wiki itself decides what they may do. Rights are remembered for a short
 // while, and forms until the wiki has another version of their page.
 type Wiki struct {
+	KeepQueue
 	WikiOptions
+
 	versionAge time.Duration
 
 	rights *otter.Cache[rightsKey, knownRights]
@@ -351,6 +353,7 @@ func (w *Wiki) readText(
 		next.Text = &markup.Text{Parts: slices.DeleteFunc(next.Text.Parts, hasBlock)}
 	}
 	next.InWiki, next.size = true, sizeOf(next.Page)
+	w.AddKeeps(nil, next.Page)
 	w.pages.Set(page.ID, next)
 	log := w.Logger.With("title", page.Title)
 	logDiagnostics(log.With("page", page.ID), parsed.Diagnostics)

@@ -11,47 +11,42 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// recordKeep stores how long a form keeps its submissions, once after its page was read. If that fails, the next call
-// tries again: callers that open a form go on without it.
-func (s *Service) recordKeep(ctx context.Context, form *forms.Form) error {
-	if form.KeepStored().Load() {
-		return nil
-	}
-	err := s.opts.Store.SetKeep(ctx, form.PageID, form.ID, form.Keep)
-	if err == nil {
-		form.KeepStored().Store(true)
-	}
-	return err
-}
+// storeKeepsInterval is how soon keeps are stored after their page was read.
+const storeKeepsInterval = 10 * time.Second
 
 // RunSweeps deletes submissions that their forms do not keep any longer: now, and whenever interval has passed, until
-// ctx ends.
+// ctx ends. Between sweeps it stores what pages say now: a form may be gone from its page at the next sweep.
 func (s *Service) RunSweeps(ctx context.Context, interval time.Duration, log *slog.Logger) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	sweeps, stores := time.NewTicker(interval), time.NewTicker(storeKeepsInterval)
+	defer sweeps.Stop()
+	defer stores.Stop()
+	err := s.sweep(ctx, log)
 	for {
-		if err := s.sweep(ctx, log); err != nil && ctx.Err() == nil {
-			log.Error("submissions that forms do not keep any longer can't be deleted; the next sweep tries again",
-				"interval", interval, "error", err)
+		if err != nil && ctx.Err() == nil {
+			log.Error("submissions that forms do not keep any longer can't be deleted; it is tried again", "error", err)
 		}
 		select {
-		case <-tick.C:
+		case <-sweeps.C:
+			err = s.sweep(ctx, log)
+		case <-stores.C:
+			err = s.storeKeeps(ctx)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// sweep makes one sweep, on one server at a time. Before that, each server stores the keeps of all forms in its memory:
-// the page may have a longer keep now, or none.
+// storeKeeps stores how long forms keep their submissions, as it was read of pages.
+func (s *Service) storeKeeps(ctx context.Context) error {
+	return s.opts.Pages.StoreKeeps(func(pageID int64, formID string, keep forms.Period) error {
+		return s.opts.Store.SetKeep(ctx, pageID, formID, keep)
+	})
+}
+
+// sweep makes one sweep, on one server at a time. Before that, each server stores keeps: a page may have a longer one
+// now, or none.
 func (s *Service) sweep(ctx context.Context, log *slog.Logger) error {
-	filled, err := s.opts.Store.CountForms(ctx, 0, 1)
-	for _, f := range filled {
-		if page := s.opts.Pages.LastKnown(f.PageID); page != nil && page.Form(f.FormID) != nil {
-			err = errors.Join(err, s.recordKeep(ctx, page.Form(f.FormID)))
-		}
-	}
-	if err != nil {
+	if err := s.storeKeeps(ctx); err != nil {
 		return err
 	}
 	return s.opts.Store.Alone(ctx, func() error {
@@ -79,7 +74,11 @@ func (s *Service) sweepForm(ctx context.Context, pageID int64, formID string) (d
 	a := &Access{Form: &forms.Form{PageID: pageID, ID: formID}, page: &pages.Page{}, service: s}
 	q := store.Query{PageID: pageID, FormID: formID, Limit: sweepRows}
 	for {
-		keep, err := s.opts.Store.Keep(ctx, pageID, formID) // it may be taken back while a long sweep runs
+		err := s.storeKeeps(ctx) // it may be taken back while a long sweep runs
+		if err != nil {
+			return deleted, err
+		}
+		keep, err := s.opts.Store.Keep(ctx, pageID, formID)
 		if err != nil {
 			return deleted, err
 		}

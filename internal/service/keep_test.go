@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,7 +98,7 @@ func (w *world) fill(ages ...time.Duration) {
 	testkit.Must(w.t, w.store.(store.Engine).Load(w.t.Context(), records))
 }
 
-// rewritten replaces a form as an edit of its page does, without opening it.
+// rewritten replaces a form as an edit of its page does, and nobody opens it.
 func (w *world) rewritten(formID, keep string) {
 	w.t.Helper()
 	period, err := forms.ParsePeriod(keep)
@@ -211,11 +212,11 @@ func testMistypedKeep(t *testing.T, on enginetest.Engine) {
 	w := newWorldOn(t, on)
 	ancient, old := w.stored(400*day), w.stored(100*day)
 	w.rewritten("named", "1 year")
-	w.as(viewer, "named")
+	testkit.Must(t, w.storeKeeps(t.Context()))
 	w.passes(store.Grace)
 	w.rewritten("named", "1 day")
 	w.clock = time.Now().Add(100 * day) // the clock of one server, and then of another
-	w.as(viewer, "named")
+	testkit.Must(t, w.storeKeeps(t.Context()))
 	w.clock = time.Now().Add(-100 * day)
 	w.sweeps()
 	w.left("what the longer one deletes does not wait", old)
@@ -244,33 +245,44 @@ func testMistypedKeep(t *testing.T, on enginetest.Engine) {
 	}
 }
 
-// A keep is stored when its form is opened in any way, once, and again if that has failed.
-func TestRecordKeep(t *testing.T) {
+// Each keep that a page has said counts, although nobody opens the form, and it leaves the page before the next sweep.
+func TestKeepsAsRead(t *testing.T) { enginetest.Each(t, testKeepsAsRead) }
+
+func testKeepsAsRead(t *testing.T, on enginetest.Engine) {
+	w := newWorldOn(t, on)
+	k, old := w.watches(), w.stored(100*day)
+	w.rewritten("named", "30 days")
+	w.sweeps()
+	w.passes(store.Grace)
+	for _, keep := range []string{"", "40 days", "30 days"} {
+		w.rewritten("named", keep)
+	}
+	w.sweeps()
+	w.left("taken back and written again", old)
+	w.passes(store.Grace)
+	w.rewritten("named", "")
+	w.page.Forms = w.page.Forms[1:]
+	w.source.Put(&pages.Page{ID: 1, Forms: w.page.Forms}, w.rights) // the form has left its page
+	k.setKeep = func() error { return errors.New("broken") }
+	for range 2 {
+		w.wants("a sweep", w.sweep(t.Context(), slog.New(slog.DiscardHandler)), "fault: broken")
+	}
+	k.setKeep = nil
+	w.sweeps()
+	w.left("taken back, and removed", old)
+	keep, err := w.store.Keep(t.Context(), 1, "named")
+	testkit.Must(t, err)
+	testkit.Same(t, "stored", keep.Period, forms.Period{})
+}
+
+// To open a form in any way writes nothing.
+func TestOpenWritesNothing(t *testing.T) {
 	w := newWorld(t)
-	k, calls, failure := w.watches(), 0, errors.New("broken")
-	k.setKeep = func() error { calls++; return failure }
-	ways := map[string]func() error{
-		"form":  func() error { return testkit.ErrorOf(w.Form(t.Context(), viewer, 1, "named")) },
-		"forms": func() error { return testkit.ErrorOf(w.Forms(t.Context(), viewer, 1)) },
-		"page":  func() error { return testkit.ErrorOf(w.Page(t.Context(), viewer, 1)) },
-	}
-	for _, f := range w.page.Forms { // the others are not looked at
-		f.KeepStored().Store(true)
-	}
-	for name, open := range ways {
-		calls = 0
-		w.rewritten("named", fmt.Sprint(len(name), " days"))
-		for _, failure = range []error{errors.New("broken"), nil, nil} {
-			w.wants(name, open(), "ok")
-		}
-		keep, err := w.store.Keep(t.Context(), 1, "named")
-		testkit.Must(t, err)
-		if calls != 2 || keep.Period.N != len(name) {
-			t.Errorf("%s: %d calls, want 2; %v is stored", name, calls, keep.Period)
-		}
-	}
-	a := testing.AllocsPerRun(100, func() { testkit.Must(t, w.recordKeep(t.Context(), w.page.Forms[0])) })
-	testkit.Same(t, "allocations", a, 0)
+	w.watches().setKeep = func() error { t.Error("a keep is stored"); return nil }
+	w.rewritten("named", "30 days")
+	w.as(viewer, "named")
+	w.wants("forms", testkit.ErrorOf(w.Forms(t.Context(), viewer, 1)), "ok")
+	w.wants("page", testkit.ErrorOf(w.Page(t.Context(), viewer, 1)), "ok")
 }
 
 // A sweep reads no more than it needs, and is not stopped by a few submissions whose time is wrong.
@@ -278,7 +290,7 @@ func TestSweepRows(t *testing.T) {
 	w := newWorld(t)
 	k := w.watches()
 	w.rewritten("named", "90 days")
-	w.as(viewer, "named")
+	testkit.Must(t, w.storeKeeps(t.Context()))
 	w.passes(store.Grace)
 	ages := append([]time.Duration{0, 100 * day}, slices.Repeat([]time.Duration{95 * day}, sweepRows)...)
 	ages = append(append(ages, 0, 92*day, 91*day), slices.Repeat([]time.Duration{day}, 3*sweepRows)...)
@@ -327,7 +339,7 @@ func TestSweepMeanwhile(t *testing.T) {
 			k := w.watches()
 			w.fill(slices.Repeat([]time.Duration{100 * day}, sweepRows+10)...)
 			w.rewritten("named", "90 days")
-			w.as(viewer, "named")
+			testkit.Must(t, w.storeKeeps(t.Context()))
 			w.passes(store.Grace)
 			c.set(w, k)
 			w.wants("sweep", w.sweep(t.Context(), slog.New(slog.DiscardHandler)), c.err)
@@ -351,7 +363,6 @@ func TestKeepZone(t *testing.T) {
 		_, err = w.store.Create(t.Context(), store.New{PageID: 1, FormID: "named", Created: time.Date(2026, 2, 28, 12, 0, 0, 0, time.UTC)})
 		testkit.Must(t, err)
 		w.rewritten("named", "1 month")
-		w.as(viewer, "named")
 		k.keep = &store.Keep{Period: forms.Period{N: 1, Unit: "month"}, Since: now.Add(-store.Grace), Now: now}
 		w.sweeps()
 		n, err := w.store.CountForm(t.Context(), 1, "named")
@@ -388,9 +399,22 @@ func TestRunSweeps(t *testing.T) {
 	var log bytes.Buffer
 	ended, end := context.WithCancel(t.Context())
 	w.RunSweeps(ended, time.Hour, slog.New(slog.NewTextHandler(writerFunc(func(line []byte) { log.Write(line); end() }), nil)))
-	if said := log.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "interval=1h0m0s error=broken") {
+	if said := log.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "error=broken") {
 		t.Errorf("the log: %s", said)
 	}
+}
+
+// Keeps are stored between sweeps, too, and again if that has failed.
+func TestKeepsBetweenSweeps(t *testing.T) {
+	w, stores := newWorld(t), 0
+	w.watches().setKeep = func() error { stores++; return errors.New("broken") }
+	w.rewritten("named", "30 days")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*storeKeepsInterval+time.Second)
+		defer cancel()
+		w.RunSweeps(ctx, time.Hour, slog.New(slog.DiscardHandler))
+		testkit.Same(t, "tries", stores, 3)
+	})
 }
 
 type writerFunc func([]byte)

@@ -93,7 +93,6 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 		}
 	}
 	for _, form := range page.Forms {
-		_ = s.recordKeep(ctx, form)
 		view.Forms = append(view.Forms, s.access(page, form, who))
 	}
 	return view, nil

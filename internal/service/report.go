@@ -97,6 +97,9 @@ func (a *Access) Findings(ctx context.Context) (found []forms.Finding, err error
 func (a *Access) expiring(ctx context.Context) ([]forms.Finding, error) {
 	opts, zone := a.service.opts, a.service.opts.Zone
 	keep, err := opts.Store.Keep(ctx, a.Form.PageID, a.Form.ID)
+	if now := a.service.Now(); err == nil && keep.Period != a.Form.Keep { // it is not stored yet
+		keep = store.Keep{Period: a.Form.Keep, Since: now, Before: keep.InForce(now), Now: now}
+	}
 	if err != nil || keep.InForce(keep.Now.In(zone)) == keep.Period {
 		return nil, err
 	}

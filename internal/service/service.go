@@ -153,9 +153,6 @@ func (s *Service) Forms(ctx context.Context, who auth.Identity, pageID int64) ([
 	if err != nil {
 		return nil, err
 	}
-	for _, form := range page.Forms {
-		_ = s.recordKeep(ctx, form)
-	}
 	return page.Forms, nil
 }
 
@@ -169,7 +166,6 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 	if form == nil {
 		return nil, noSuchForm(pageID)
 	}
-	_ = s.recordKeep(ctx, form)
 	return s.access(page, form, who), nil
 }
 

@@ -50,7 +50,10 @@ func TestExpiring(t *testing.T) {
 	stored(91 * 24 * hour)
 	check(store.Keep{Period: days, Since: begun.Add(-23 * hour), Before: year}, one)
 	check(store.Keep{Period: days, Since: begun.Add(-25 * hour), Before: year}, "") // it is in force
-	check(store.Keep{Period: year, Since: begun, Before: days}, "")                 // it deletes less
+	e.Write(t, "1.md", page1("edit: [carol]\n", "form: f\nkeep: 1 year\nfields: [{id: a, type: textfield}]\n")["1.md"])
+	check(store.Keep{Period: year, Since: begun, Before: days}, "") // it deletes less
+	check(store.Keep{Period: days, Since: begun, Before: days}, "") // so does what is not stored yet
+	e.Write(t, "1.md", page1("edit: [carol]\n", "form: f\nkeep: 90 days\nfields: [{id: a, type: textfield}]\n")["1.md"])
 	stored(92 * 24 * hour)
 	const two = "2 submissions will be deleted after %s UTC because of keep: 90 days. If they are still needed, remove or extend keep"
 	check(store.Keep{Period: days, Since: begun.Add(-23 * hour)}, two)

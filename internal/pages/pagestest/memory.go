@@ -13,6 +13,8 @@ import (
 
 // Memory is a pages.Source in memory. The zero value has no pages.
 type Memory struct {
+	pages.KeepQueue
+
 	mu     sync.Mutex
 	pages  map[int64]*pages.Page
 	rights map[int64]func(pages.User) pages.Rights
@@ -39,6 +41,7 @@ func (m *Memory) Put(page *pages.Page, rights func(pages.User) pages.Rights) {
 	if m.pages == nil {
 		m.pages, m.rights = map[int64]*pages.Page{}, map[int64]func(pages.User) pages.Rights{}
 	}
+	m.AddKeeps(m.pages[page.ID], page)
 	m.pages[page.ID], m.rights[page.ID] = page, rights
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 )
 
@@ -38,7 +39,7 @@ type Wiki interface {
 func Run(t *testing.T, open func(t *testing.T) (pages.Source, Wiki)) {
 	for name, test := range map[string]func(*suite){
 		"Pages": testPages, "List": testList, "Rights": testRights, "Reload": testReload,
-		"HandedOutPagesStay": testHandedOutPagesStay, "Run": testRun, "Away": testAway, "Concurrent": testConcurrent,
+		"HandedOutPagesStay": testHandedOutPagesStay, "Run": testRun, "Away": testAway, "Keeps": testKeeps, "Concurrent": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -282,6 +283,33 @@ func testAway(s *suite) {
 	s.Away(false)
 	s.eventually("Ready notices the return", func() bool { return s.source.Ready(s.Context()) == nil })
 	s.page(s.open)
+}
+
+// testKeeps: forms are told once after their page was read, and again if that has failed.
+func testKeeps(s *suite) {
+	check := func(result error, want ...string) {
+		s.Helper()
+		var told []string
+		err := s.source.StoreKeeps(func(pageID int64, formID string, _ forms.Period) error {
+			told = append(told, fmt.Sprint(pageID, formID))
+			return result
+		})
+		slices.Sort(told)
+		if result == nil && !slices.Equal(told, want) || !errors.Is(err, result) || result != nil && len(told) != 1 {
+			s.Errorf("told %v, %v; want %v, %v", told, err, want, result)
+		}
+	}
+	all := []string{fmt.Sprint(s.open, "feedback"), fmt.Sprint(s.open, "poll"), fmt.Sprint(s.closed, "poll")}
+	slices.Sort(all)
+	check(errors.New("broken"))
+	check(nil, all...)
+	check(nil)
+	s.Write(Page{ID: s.open, Title: "Open", Forms: []string{"new", "poll"}})
+	s.source.Reload(s.Context())
+	s.page(s.open)
+	s.source.Reload(s.Context())
+	s.page(s.open)
+	check(nil, fmt.Sprint(s.open, "new"), fmt.Sprint(s.open, "poll"))
 }
 
 // The race detector does the checking.
