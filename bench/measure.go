@@ -65,6 +65,7 @@ var measurements = []struct {
 	{"allocations", (*bench).allocations},
 	{"hooks", (*bench).hooks},
 	{"wiki", (*bench).wiki},
+	{"summary-by", (*bench).summaryBy},
 	{"start", (*bench).startAndList},
 	{"results-page", (*bench).resultsPage},
 	{"slow-reader", func(b *bench, ctx context.Context) error {
@@ -201,6 +202,27 @@ func (b *bench) beside(ctx context.Context, e engine, what, store string, rows i
 	return b.compare(ctx, comparison{
 		title: "creates on " + e.name + ", 64 connections, " + what, store: store, rows: rows, durability: e.durability,
 		lanes: b.lanes(e, disturbed, alone),
+	})
+}
+
+// summaryBy compares a summary by 1,000 options with one without groups.
+func (b *bench) summaryBy(ctx context.Context) error {
+	const answer = `{"fields":{"comment":{"fieldId":"comment","value":"` + comment + `"},"centre":{"fieldId":"centre","value":"`
+	create := postMessage(centrePath+"/submission", basicAuth(), answer+`1001"}}}`, 201)
+	create.start, create.rest = create.start+strings.TrimSuffix(create.rest, `1001"}}}`), `"}}}`
+	create.before, create.ids = 1000, 1000
+	summaries := func(query string, rows int64) task {
+		return func(ctx context.Context, server *process) (runner, func(), error) {
+			err := sendAll(ctx, server, create, rows)
+			return repeatedly(server, 1, func() error {
+				_, err := getPage(ctx, server, centrePath+"/summary"+query, "Authorization", server.authorization, io.Discard)
+				return err
+			}), func() {}, err
+		}
+	}
+	return b.compare(ctx, comparison{
+		title: "summary by 1,000 options, 1 connection", store: "SQLite-summary", durability: noWrites,
+		lanes: b.lanes(sqlite, summaries("?by=centre", 20_000), lane{"summary", b.sides(sqlite)[0], summaries("", 0), 0.33}),
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What is served: the folder pages, which has a form of six fields and one that takes a file, to one user.
+// What is served: the folder pages, which has a form of six fields, one that takes a file and one with 1,000 options, to one user.
 const (
 	user     = "ann"
 	password = "correct horse battery"
@@ -18,6 +18,7 @@ const (
 	submissionPath = formPath + "/submission"
 	paperPath      = "/rest/forms/1.0/page/2/form/paper/submission"
 	limitedPath    = "/rest/forms/1.0/page/3/form/seats/submission"
+	centrePath     = "/rest/forms/1.0/page/4/form/centre"
 	resultsPage    = "/page/1/form/survey/results?view=table"
 )
 

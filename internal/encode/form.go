@@ -2,6 +2,8 @@ package encode
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -52,34 +54,42 @@ type (
 	}
 )
 
-// members are an object whose names have an order.
-type members[T any] []member[T]
-
-type member[T any] struct {
-	name  string
-	value T
-}
+// members are an object whose names have an order. Each value is made when it is written: all of them
+// may take much memory.
+type members[T any] iter.Seq2[string, T]
 
 // MarshalJSONTo implements json.MarshalerTo.
 func (m members[T]) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
 		return err
 	}
-	for i := range m {
-		if err := enc.WriteToken(jsontext.String(m[i].name)); err != nil {
+	for name, value := range m {
+		if err := enc.WriteToken(jsontext.String(name)); err != nil {
 			return err
 		}
-		if err := json.MarshalEncode(enc, &m[i].value); err != nil {
+		if err := json.MarshalEncode(enc, &value); err != nil {
 			return err
 		}
 	}
 	return enc.WriteToken(jsontext.EndObject)
 }
 
+func membersOf[K, V, T any](all iter.Seq2[K, V], member func(K, V) (string, T)) members[T] {
+	return func(yield func(string, T) bool) {
+		for k, v := range all {
+			if !yield(member(k, v)) {
+				return
+			}
+		}
+	}
+}
+
+var jsonOptions = json.JoinOptions(
+	json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+
 // marshal encodes values whose encoding can't fail.
 func marshal(value any) []byte {
-	text, err := json.Marshal(value,
-		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	text, err := json.Marshal(value, jsonOptions)
 	if err != nil {
 		panic(fmt.Sprintf("encode %T: %v", value, err))
 	}
@@ -99,16 +109,15 @@ func Forms(list []*forms.Form) []byte {
 }
 
 func newForm(f *forms.Form) formJSON {
-	form := formJSON{
-		FormID: f.ID, PageID: f.PageID, MacroID: f.MacroID, Anonymous: f.Anonymous, OneSubmission: f.OneSubmission,
+	return formJSON{
+		f.ID, f.PageID, f.MacroID, f.Anonymous, f.OneSubmission,
+		membersOf(slices.All(f.Fields), func(rank int, field *forms.Field) (string, fieldJSON) {
+			return field.ID, newField(field, rank)
+		}),
+		membersOf(f.Conditions(), func(macroID string, c *forms.Condition) (string, *conditionJSON) {
+			return macroID, newCondition(c)
+		}),
 	}
-	for rank, field := range f.Fields {
-		form.Fields = append(form.Fields, member[fieldJSON]{field.ID, newField(field, rank)})
-	}
-	for macroID, c := range f.Conditions() {
-		form.Conditions = append(form.Conditions, member[*conditionJSON]{macroID, newCondition(c)})
-	}
-	return form
 }
 
 func newField(f *forms.Field, rank int) fieldJSON {

@@ -20,13 +20,17 @@ const countedBody = 2000
 // WriteJSON answers with a body of JSON.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	h["Content-Type"] = jsonTypes
-	request.SetNoStore(h)
+	setJSON(h)
 	if len(body) > countedBody {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone can't be told
+}
+
+func setJSON(h http.Header) {
+	h["Content-Type"] = jsonTypes
+	request.SetNoStore(h)
 }
 
 // SetTag sets the ETag. It is a strong one: an answer with one submission has

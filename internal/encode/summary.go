@@ -1,7 +1,11 @@
 package encode
 
 import (
+	"net/http"
+	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -56,11 +60,14 @@ type (
 	}
 )
 
-// Summary is the summary of a form's submissions.
-func Summary(s forms.Summary) []byte {
-	summary := summaryJSON{Count: s.Count, First: timeOrNull(s.First), Last: timeOrNull(s.Last)}
-	for _, f := range s.Fields {
-		summary.Fields = append(summary.Fields, member[fieldSummaryJSON]{f.ID, newFieldSummary(f)})
+// WriteSummary answers with the summary of a form's submissions.
+func WriteSummary(w http.ResponseWriter, s forms.Summary) {
+	fields := slices.All(s.Fields)
+	summary := summaryJSON{
+		Count: s.Count, First: timeOrNull(s.First), Last: timeOrNull(s.Last),
+		Fields: membersOf(fields, func(_ int, f forms.FieldSummary) (string, fieldSummaryJSON) {
+			return f.ID, newFieldSummary(f)
+		}),
 	}
 	for _, d := range s.Days {
 		summary.Days = append(summary.Days, dayJSON{d.Day.Format(time.DateOnly), d.Count})
@@ -69,12 +76,13 @@ func Summary(s forms.Summary) []byte {
 		summary.Groups = make([]groupJSON, len(s.Groups))
 	}
 	for i, g := range s.Groups {
-		summary.Groups[i] = groupJSON{Value: g.Value, Count: g.Count}
-		for _, f := range g.Fields {
-			summary.Groups[i].Fields = append(summary.Groups[i].Fields, member[groupFieldJSON]{f.ID, newGroupField(f)})
+		group := func(rank int, f forms.FieldSummary) (string, groupFieldJSON) {
+			return f.ID, newGroupField(g.Field(rank))
 		}
+		summary.Groups[i] = groupJSON{g.Value, g.Count, membersOf(fields, group)}
 	}
-	return marshal(summary)
+	setJSON(w.Header())
+	_ = json.MarshalWrite(w, summary, jsonOptions) // a client that is gone can't be told
 }
 
 func newOptions(counts []forms.OptionCount) (options []optionJSON) {

@@ -2,121 +2,124 @@ package forms
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
 
-const maxGroups = 50
+const (
+	maxGroups = 50
+	// maxGroupBytes bounds fields and options of all groups together. It is about what they take in
+	// an answer, and more than they take in memory.
+	maxGroupBytes = 6 << 20
+	// What a field and an option take of it beside their names.
+	groupFieldBytes, groupOptionBytes = 110, 24
+)
+
+// groupBytes is what a group takes of maxGroupBytes.
+func (f *Form) groupBytes() int {
+	size := 1
+	for _, field := range f.Fields {
+		size += groupFieldBytes + len(field.ID)
+		for _, option := range field.Options {
+			size += groupOptionBytes + len(option)
+		}
+	}
+	return size
+}
+
+// SummaryBytes is about the memory that the fields of a summary take, with groups or without.
+func (f *Form) SummaryBytes(groups bool) int {
+	const plain = 10 // the summary without groups takes no more than so many of them
+	size := plain * f.groupBytes()
+	if groups {
+		size += min(maxGroups*f.groupBytes(), maxGroupBytes)
+	}
+	return size
+}
 
 // grouper counts submissions by the answers to one field.
 type grouper struct {
-	by     *Field
-	rank   int // of by
-	fields []*Field
-	groups map[string]*group
-	values int  // groups but that of no answer
-	cut    bool // some groups were left out
+	rank   int // of the field
+	values []choiceIndex
+	groups []*group // by index
+	none   *group   // of no answer; nil without any
+	most   int      // groups, or there are too many figures
+	cut    bool     // some groups were left out
 }
 
 type group struct {
+	index  int // of the value
 	count  int64
-	last   int64 // id of the last submission that was counted
 	fields fieldCounters
 }
 
 // add counts a submission in the group of each answer that it has.
-func (g *grouper) add(id int64, row *Result) error {
-	text, err := row.Fields[g.rank].Text()
-	switch {
-	case err != nil:
-		return err
-	case g.by.isBlank(text):
-		return g.addTo("", id, row)
-	case !g.by.MultiValue():
-		return g.addTo(text, id, row)
+func (g *grouper) add(answers []answer) (err error) {
+	chosen := answers[g.rank].chosen
+	if len(chosen) == 0 && g.none == nil {
+		g.none, err = g.newGroup(-1)
 	}
-	for part := range strings.SplitSeq(text, Separator) {
-		if !isBlank(part) && err == nil {
-			err = g.addTo(part, id, row)
+	if len(chosen) == 0 && err == nil {
+		g.none.add(answers)
+	}
+	for i := 0; i < len(chosen) && err == nil; i++ {
+		var found *group
+		if found, err = g.find(chosen[i]); found != nil {
+			found.add(answers)
 		}
 	}
 	return err
 }
 
-func (g *grouper) addTo(value string, id int64, row *Result) error {
-	found := g.groups[value]
-	if found == nil {
-		found = g.newGroup(value)
-	}
-	if found == nil || found.last == id { // it has the value twice
-		return nil
-	}
-	found.count, found.last = found.count+1, id
-	return found.fields.add(id, row)
+func (g *group) add(answers []answer) {
+	g.count++
+	g.fields.add(answers)
 }
 
-// newGroup returns the group of a value that has none yet, or is none of the options. It is
-// nil where there are too many: the groups of the first options stay, then those of other
-// values as they are found.
-func (g *grouper) newGroup(value string) *group {
-	if value != "" && !slices.Contains(g.by.Options, value) {
-		value = Clip(value)
-		if found := g.groups[value]; found != nil {
-			return found
-		}
-	}
-	if value != "" && g.values == maxGroups-1 && !g.makeRoom(value) { // one is for no answer
-		g.cut = true
-		return nil
-	}
-	if value != "" {
-		g.values++
-	}
-	found := &group{fields: newFieldCounters(g.fields, true)}
-	g.groups[strings.Clone(value)] = found // value may share memory with a text of any length
-	return found
-}
-
-// makeRoom removes the last group if it comes after that of a value. A value that was removed, or
+// find returns the group of a value, or nil where there are too many: the groups of the first
+// options stay, then those of other values as they are found. A value that was removed, or
 // found no room, never finds room again: so what a group counts is complete.
-func (g *grouper) makeRoom(value string) bool {
-	last := value
-	for other := range g.groups {
-		if other != "" && cmp.Or(cmp.Compare(g.order(other), g.order(last)), strings.Compare(other, last)) > 0 {
-			last = other
-		}
+func (g *grouper) find(index int) (*group, error) {
+	i, found := slices.BinarySearchFunc(g.groups, index, func(o *group, index int) int { return cmp.Compare(o.index, index) })
+	if found {
+		return g.groups[i], nil
 	}
-	if g.order(last) == g.order(value) {
-		return false
+	rest := len(g.values[g.rank].Options)
+	full := len(g.groups) == maxGroups-1 // one is for no answer
+	if index == rest || full && (index > rest || i == len(g.groups)) {
+		g.cut = true
+		return nil, nil
 	}
-	delete(g.groups, last)
-	g.values--
-	g.cut = true
-	return true
+	if full {
+		g.cut, g.groups = true, g.groups[:len(g.groups)-1]
+	}
+	added, err := g.newGroup(index)
+	if err == nil {
+		g.groups = slices.Insert(g.groups, i, added)
+	}
+	return added, err
 }
 
-// order is the position of the group of a value: in the order of the options, then other values, then
-// no answer.
-func (g *grouper) order(value string) int {
-	switch rank := slices.Index(g.by.Options, value); {
-	case value == "":
-		return len(g.by.Options) + 1
-	case rank < 0:
-		return len(g.by.Options)
-	default:
-		return rank
+func (g *grouper) newGroup(index int) (*group, error) {
+	if len(g.groups)+1 >= g.most {
+		return nil, InvalidRequest(
+			Say("split by this field, there are too many figures: filter the submissions, or choose another field"))
 	}
+	return &group{index: index, fields: newFieldCounters(g.values, true)}, nil
 }
 
-// list returns the groups by their order, those of other values by code point.
+// list returns the groups by their order, those of other values by code point, then no answer.
 func (g *grouper) list() []Group {
 	list := []Group{}
-	for _, value := range slices.SortedFunc(maps.Keys(g.groups), func(a, b string) int {
-		return cmp.Or(cmp.Compare(g.order(a), g.order(b)), cmp.Compare(a, b))
-	}) {
-		found := g.groups[value]
-		list = append(list, Group{Value: value, Count: found.count, Fields: found.fields.summaries()})
+	field := &g.values[g.rank]
+	for _, found := range g.groups {
+		list = append(list, Group{field.valueOf(found.index), found.count, found.fields})
+	}
+	others, _ := slices.BinarySearchFunc(g.groups, len(field.Options),
+		func(o *group, index int) int { return cmp.Compare(o.index, index) })
+	slices.SortFunc(list[others:], func(a, b Group) int { return strings.Compare(a.Value, b.Value) })
+	if g.none != nil {
+		list = append(list, Group{"", g.none.count, g.none.fields})
 	}
 	return list
 }
@@ -127,7 +130,7 @@ type totalCounter struct {
 	sum   decimalSum
 }
 
-func (c *totalCounter) add(_ int64, text string) {
+func (c *totalCounter) add(text string) {
 	if x, ok := parseNumber(text); ok {
 		c.count++
 		c.sum.add(text, x)

@@ -17,7 +17,7 @@ type Numbers struct {
 	// What follows is not part of the API's summary.
 
 	Median float64
-	Exact  bool  // the median is exact, as it is for up to maxCells different values
+	Exact  bool  // the median is exact, as it is for few different values, see maxCells
 	Inner  []Bin // without the few values that are far from the others; nil if there are none
 	Below  int64 // values below Inner
 	Above  int64 // values above Inner
@@ -31,7 +31,7 @@ type Bin struct {
 
 const (
 	maxBins = 20
-	// maxCells is how many different values are counted one by one. It is so far above
+	// maxCells is how many different values are counted one by one on a form with few fields. It is so far above
 	// maxBins that cells hardly ever change the bins.
 	maxCells = 1000
 	// maxIndex keeps edges of a grid apart: a float64 has as many whole numbers.
@@ -46,6 +46,7 @@ const (
 // the order of the values does not matter. Many different values share cells of a power
 // of ten. One that is far off does not make cells coarser.
 type numberCounter struct {
+	most    int // cells
 	numbers Numbers
 	sum     decimalSum
 	exp     int               // of the finest grid for bins: that of the values, or that of the cells
@@ -53,7 +54,7 @@ type numberCounter struct {
 }
 
 // add counts a value, unless it is not a number.
-func (c *numberCounter) add(_ int64, text string) {
+func (c *numberCounter) add(text string) {
 	x, ok := parseNumber(text)
 	if !ok {
 		return
@@ -71,7 +72,7 @@ func (c *numberCounter) add(_ int64, text string) {
 		c.exp = min(c.exp, max(-len(strings.TrimRight(fraction, "0")), -maxDecimals))
 	}
 	c.counts[c.cell(x)]++
-	for len(c.counts) > maxCells {
+	for len(c.counts) > c.most {
 		c.coarsen()
 	}
 }

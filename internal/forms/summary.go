@@ -23,8 +23,12 @@ type Summary struct {
 type Group struct {
 	Value  string // "" for no answer
 	Count  int64
-	Fields []FieldSummary // by rank: counts of options, and Count, Sum and Mean of numbers
+	fields fieldCounters
 }
+
+// Field returns counts of options, and Count, Sum and Mean of numbers. All fields of all groups at
+// one time would take much memory.
+func (g Group) Field(rank int) FieldSummary { return g.fields[rank].summary() }
 
 // DayCount is the number of submissions of one day.
 type DayCount struct {
@@ -56,13 +60,20 @@ type OptionCount struct {
 // may be stored: that of a time when the field had others, or none.
 const (
 	maxOtherValues = 100
-	remainder      = "…" // the value under which all further ones are counted
+	maxMonths      = 1200 // a hundred years
+	// Forms with very many fields count fewer different values of each.
+	maxAllOthers = 1000
+	maxAllCells  = 20_000 // numbers or months
+
+	remainder = "…" // the value under which all further ones are counted
 )
 
 // Summarizer makes a summary of submissions of one form. Its memory depends on
 // neither their number nor their size. It is not safe for concurrent use.
 type Summarizer struct {
 	row     *Result
+	answers []answer // of the row, by rank
+	values  []choiceIndex
 	summary Summary
 	zone    *time.Location
 	days    map[time.Time]int64 // by the day's beginning in UTC, in whichever zone the day was
@@ -70,49 +81,62 @@ type Summarizer struct {
 	groups  *grouper // nil without groups
 }
 
+// answer is what one submission has for a field.
+type answer struct {
+	text   string // "" if it is blank
+	chosen []int  // indices of the different values, of a field with options
+}
+
 // fieldCounters count the values of all fields, by rank.
 type fieldCounters []fieldCounter
 
 // fieldCounter counts the values of one field.
 type fieldCounter struct {
-	*Field
+	*choiceIndex
 	answered int64
-	values   valueCounter // nil if only answers are counted
+	counts   []int64      // by the index of a value, of a field with options; nil before the first
+	values   valueCounter // nil if there are options, or only answers are counted
 }
 
 // valueCounter sums up the values of one field.
 type valueCounter interface {
-	add(submissionID int64, value string)
+	add(value string)
 	addTo(sum *FieldSummary)
 }
 
 // NewSummarizer makes a Summarizer for submissions of the form. Days are those of the
 // zone, as in filters. by is the rank of a field with options that makes groups, or -1.
 func (f *Form) NewSummarizer(zone *time.Location, by int) *Summarizer {
-	s := &Summarizer{row: f.NewResult(), zone: zone, days: map[time.Time]int64{}}
-	s.fields = newFieldCounters(f.Fields, false)
+	s := &Summarizer{
+		row: f.NewResult(), zone: zone, days: map[time.Time]int64{},
+		answers: make([]answer, len(f.Fields)), values: make([]choiceIndex, len(f.Fields)),
+	}
+	for rank, field := range f.Fields {
+		s.values[rank] = choiceIndex{Field: field, room: min(maxOtherValues, maxAllOthers/len(f.Fields))}
+	}
+	s.fields = newFieldCounters(s.values, false)
 	if by >= 0 {
-		s.groups = &grouper{by: f.Fields[by], rank: by, fields: f.Fields, groups: map[string]*group{}}
+		s.groups = &grouper{rank: by, values: s.values, most: maxGroupBytes / f.groupBytes()}
 	}
 	return s
 }
 
 // newFieldCounters makes counters of a summary, or of a group, which has fewer figures.
-func newFieldCounters(fields []*Field, inGroup bool) fieldCounters {
-	counters := make(fieldCounters, len(fields))
-	for rank, field := range fields {
+func newFieldCounters(values []choiceIndex, inGroup bool) fieldCounters {
+	counters := make(fieldCounters, len(values))
+	cells := maxAllCells / max(len(values), 1)
+	for rank := range values {
 		c := &counters[rank]
-		c.Field = field
+		c.choiceIndex = &values[rank]
 		switch {
 		case len(c.Options) > 0:
-			c.values = &choiceCounter{options: c.Options}
 		case c.Validation == Numeric && inGroup:
 			c.values = &totalCounter{}
 		case c.Validation == Numeric:
-			c.values = &numberCounter{}
+			c.values = &numberCounter{most: min(maxCells, cells)}
 		case inGroup:
 		case c.Validation == DateOnly:
-			c.values = &monthCounter{counts: map[string]int64{}}
+			c.values = &monthCounter{most: min(maxMonths, cells), counts: map[string]int64{}}
 		case c.Type == Textfield || c.Type == Textbox:
 			c.values = &latestTexts{}
 		}
@@ -120,16 +144,15 @@ func newFieldCounters(fields []*Field, inGroup bool) fieldCounters {
 	return counters
 }
 
-// Add counts a submission. Each must be added once.
+// Add counts a submission. Each must be added once. It returns an *Invalid if there are too many
+// groups for so many fields and options.
 func (s *Summarizer) Add(sub Submission) error {
-	if err := s.row.Read(sub); err != nil {
+	if err := s.read(sub); err != nil {
 		return err
 	}
-	if err := s.fields.add(sub.ID, s.row); err != nil {
-		return err
-	}
+	s.fields.add(s.answers)
 	if s.groups != nil {
-		if err := s.groups.add(sub.ID, s.row); err != nil {
+		if err := s.groups.add(s.answers); err != nil {
 			return err
 		}
 	}
@@ -145,131 +168,76 @@ func (s *Summarizer) Add(sub Submission) error {
 	return nil
 }
 
+// read reads the answers of a submission.
+func (s *Summarizer) read(sub Submission) error {
+	if err := s.row.Read(sub); err != nil {
+		return err
+	}
+	for rank := range s.answers {
+		field, a := &s.values[rank], &s.answers[rank]
+		text, err := s.row.Fields[rank].Text()
+		if err != nil {
+			return err
+		}
+		if field.isBlank(text) {
+			text = ""
+		}
+		a.text, a.chosen = text, a.chosen[:0]
+		if text != "" && len(field.Options) > 0 {
+			a.chosen = field.appendIndices(a.chosen, sub.ID, text)
+		}
+	}
+	return nil
+}
+
 // Summary returns the summary of what was added.
 func (s *Summarizer) Summary() Summary {
 	sum := s.summary
 	for _, day := range slices.SortedFunc(maps.Keys(s.days), time.Time.Compare) {
 		sum.Days = append(sum.Days, DayCount{day, s.days[day]})
 	}
-	sum.Fields = s.fields.summaries()
+	for rank := range s.fields {
+		sum.Fields = append(sum.Fields, s.fields[rank].summary())
+	}
 	if s.groups != nil {
 		sum.Groups, sum.GroupsCut = s.groups.list(), s.groups.cut
 	}
 	return sum
 }
 
-func (c fieldCounters) add(id int64, row *Result) error {
+func (c fieldCounters) add(answers []answer) {
 	for rank := range c {
-		if err := c[rank].add(id, row.Fields[rank]); err != nil {
-			return err
+		if answers[rank].text != "" {
+			c[rank].add(&answers[rank])
 		}
 	}
-	return nil
 }
 
-func (c fieldCounters) summaries() (list []FieldSummary) {
-	for rank := range c {
-		field := FieldSummary{ID: c[rank].ID, Answered: c[rank].answered}
-		if values := c[rank].values; values != nil {
-			values.addTo(&field)
-		}
-		list = append(list, field)
-	}
-	return list
-}
-
-func (c *fieldCounter) add(id int64, v Value) error {
-	text, err := v.Text()
-	if err != nil || c.isBlank(text) {
-		return err
-	}
+func (c *fieldCounter) add(a *answer) {
 	c.answered++
-	switch {
-	case c.values == nil:
-	case c.MultiValue():
-		for part := range strings.SplitSeq(text, Separator) {
-			c.values.add(id, part)
+	if c.values != nil {
+		c.values.add(a.text)
+	}
+	for _, index := range a.chosen {
+		if more := max(index, len(c.Options)) + 1 - len(c.counts); more > 0 {
+			c.counts = append(c.counts, make([]int64, more)...)
 		}
-	default:
-		c.values.add(id, text)
-	}
-	return nil
-}
-
-// choiceCounter counts the submissions that chose each value. A value that
-// occurs twice in a submission counts once.
-type choiceCounter struct {
-	options []string
-	choices map[string]*choice // of options and others
-	others  int
-	rest    choice // of all others beyond maxOtherValues
-}
-
-type choice struct {
-	count int64
-	last  int64 // id of the last submission that was counted
-}
-
-func (c *choiceCounter) add(id int64, value string) {
-	if isBlank(value) {
-		return
-	}
-	counted := c.choices[value]
-	if counted == nil {
-		counted = c.newChoice(value)
-	}
-	if counted.last != id {
-		counted.count, counted.last = counted.count+1, id
+		c.counts[index]++
 	}
 }
 
-// newChoice returns where a value is counted that is counted for the first time, or is
-// none of the options.
-func (c *choiceCounter) newChoice(value string) *choice {
-	if c.choices == nil {
-		c.choices = map[string]*choice{}
+func (c *fieldCounter) summary() FieldSummary {
+	sum := FieldSummary{ID: c.ID, Answered: c.answered}
+	if c.values != nil {
+		c.values.addTo(&sum)
 	}
-	if isOption := slices.Contains(c.options, value); !isOption {
-		value = Clip(value)
-		if counted := c.choices[value]; counted != nil {
-			return counted
-		}
-		if c.others == maxOtherValues {
-			return &c.rest
-		}
-		c.others++
-	}
-	counted := &choice{}
-	c.choices[strings.Clone(value)] = counted // value may share memory with a text of any length
-	return counted
-}
-
-// addTo lists the options in the order of the form, then the others by code
-// point, then the rest of them.
-func (c *choiceCounter) addTo(sum *FieldSummary) {
-	list := make([]OptionCount, 0, len(c.choices)+1)
-	for _, o := range c.options {
-		list = append(list, OptionCount{o, c.countOf(o)})
-	}
-	for _, value := range slices.Sorted(maps.Keys(c.choices)) {
-		if !slices.Contains(c.options, value) {
-			list = append(list, OptionCount{value, c.choices[value].count})
+	if len(c.Options) > 0 {
+		sum.Options = c.optionCounts(c.counts)
+		if !slices.ContainsFunc(c.Options, func(o string) bool { return !IsDecimal(o) }) {
+			sum.Numbers = sumOf(sum.Options)
 		}
 	}
-	if c.rest.count > 0 {
-		list = append(list, OptionCount{remainder, c.rest.count})
-	}
-	sum.Options = list
-	if !slices.ContainsFunc(c.options, func(o string) bool { return !IsDecimal(o) }) {
-		sum.Numbers = sumOf(list)
-	}
-}
-
-func (c *choiceCounter) countOf(value string) int64 {
-	if counted := c.choices[value]; counted != nil {
-		return counted.count
-	}
-	return 0
+	return sum
 }
 
 // sumOf adds up the chosen values that are numbers.
@@ -291,18 +259,17 @@ func sumOf(list []OptionCount) *Numbers {
 
 // monthCounter counts days by month.
 type monthCounter struct {
+	most   int              // months
 	counts map[string]int64 // by the month as 2006-01
-	beyond int64            // of all other months, when there are maxMonths
+	beyond int64            // of all other months
 }
 
-const maxMonths = 1200 // a hundred years
-
-func (c *monthCounter) add(_ int64, day string) {
+func (c *monthCounter) add(day string) {
 	if !IsDay(day) {
 		return
 	}
 	month := day[:len("2006-01")]
-	if _, known := c.counts[month]; !known && len(c.counts) == maxMonths {
+	if _, known := c.counts[month]; !known && len(c.counts) == c.most {
 		c.beyond++
 		return
 	}
@@ -325,7 +292,7 @@ const (
 // latestTexts are the last texts of a field. Submissions are added by ascending id.
 type latestTexts []string
 
-func (l *latestTexts) add(_ int64, text string) {
+func (l *latestTexts) add(text string) {
 	all := append(*l, strings.Clone(Truncate(text, maxLatestText))) // it may share memory with a text of any length
 	*l = all[max(len(all)-maxLatest, 0):]
 }

@@ -28,6 +28,8 @@ var DefaultLimits = Limits{
 // smaller ones is bounded by the number of connections.
 const LargeBody = 64 << 10
 
+const largeSummary = 512 << 10
+
 // limiters are those of a Backend.
 type limiters struct {
 	Lists, Bodies, Uploads *limit.Limiter
@@ -100,6 +102,14 @@ func (c *Call) HoldList() error { return c.hold(c.Backend.Limiters.Lists, c.Who.
 
 // HoldBody takes a slot for a large body or a large answer.
 func (c *Call) HoldBody() error { return c.hold(c.Backend.Limiters.Bodies, c.Who.Name) }
+
+// HoldSummary takes a slot for a summary whose fields need so much memory: that of a list, or of a large answer.
+func (c *Call) HoldSummary(size int) error {
+	if size > largeSummary {
+		return c.HoldBody()
+	}
+	return c.HoldList()
+}
 
 // HoldAuthor waits for a slot for the text of a form that the caller writes.
 func (c *Call) HoldAuthor() error { return c.hold(c.Backend.Limiters.authors, c.Who.Name) }

@@ -7,7 +7,7 @@ import (
 	"github.com/formulary/formulary/internal/request"
 )
 
-// getSummary reads as much as a list does, and counts as one.
+// getSummary reads as much as a list does, and counts as one if it takes no more memory.
 func getSummary(w http.ResponseWriter, c *request.Call) error {
 	access, err := c.Form()
 	if err != nil {
@@ -18,7 +18,7 @@ func getSummary(w http.ResponseWriter, c *request.Call) error {
 	if err := params.Err(); err != nil {
 		return err
 	}
-	if err := c.HoldList(); err != nil {
+	if err := c.HoldSummary(access.Form.SummaryBytes(opts.By != nil)); err != nil {
 		return err
 	}
 	opts.Check = func() error { return c.MayStillList(access) }
@@ -32,5 +32,6 @@ func getSummary(w http.ResponseWriter, c *request.Call) error {
 	if opts.Filter.Search != "" { // it finds labels
 		request.SetLanguages(w.Header(), access.Form)
 	}
-	return send(w, c, encode.Summary(summary))
+	encode.WriteSummary(w, summary)
+	return nil
 }

@@ -1,8 +1,16 @@
 package rest
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // How it is computed is tested in package forms, and this is how it is written.
@@ -43,4 +51,28 @@ func TestSummary(t *testing.T) {
 	for _, by := range []string{"", "n", "nowhere", "_username", "size&by=size"} {
 		e.expect(t, 400, ask("alice GET", path+"/summary?by="+by))
 	}
+}
+
+// TestLargeSummaries count as large answers, and are refused if there are too many figures.
+func TestLargeSummaries(t *testing.T) {
+	large := "```form\nform: large\nfields:\n  - {id: by, type: radio, options: [a, b, c, d, e, f, g]}\n"
+	for i := range 800 {
+		large += fmt.Sprintf("  - {id: f%d, type: checkbox, options: [%s]}\n", i, strings.Join(strings.Split("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR", ""), ","))
+	}
+	small := "```\n\n```form\nform: small\nfields:\n  - {id: by, type: radio, options: [a, b, c]}\n```\n"
+	e := newEnv(t, map[string]string{"1.md": large + small}, func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
+	for _, by := range strings.Fields("a b c d e f g") {
+		e.create(t, "alice", form(1, "large"), nestedBody("by", by))
+	}
+	path := form(1, "large") + "/summary"
+	e.get(t, "alice", path)
+	a := e.expect(t, 400, ask("alice GET", path+"?by=by"))
+	if !strings.Contains(a.body, "too many figures") {
+		t.Error(a.body)
+	}
+	c := e.api.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: "alice"})
+	testkit.Must(t, c.HoldBody())
+	defer c.End()
+	e.refused(t, 429, ask("alice GET", path))
+	e.get(t, "alice", form(1, "small")+"/summary?by=by")
 }

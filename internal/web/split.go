@@ -97,7 +97,7 @@ func (v *splitView) addNumbers(
 	v.Columns = append(v.Columns, column)
 	for i, group := range groups {
 		cell := splitCell{Column: column}
-		if n := group.Fields[rank].Numbers; n.Count > 0 {
+		if n := group.Field(rank).Numbers; n.Count > 0 {
 			cell.Number = figure(n)
 		}
 		v.Rows[i].Cells = append(v.Rows[i].Cells, cell)
@@ -110,7 +110,7 @@ func (v *splitView) addOptions(groups []forms.Group, rank int, field *forms.Fiel
 	v.Columns = append(v.Columns, column)
 	for i, group := range groups {
 		cell := splitCell{Column: column, Status: field.Type == forms.Status}
-		for _, o := range group.Fields[rank].Options {
+		for _, o := range group.Field(rank).Options {
 			if o.Count > 0 {
 				label := clipLabel(field.LabelOf(o.Value))
 				cell.Bars = append(cell.Bars, bar{Label: label, Color: field.ColorOf(o.Value), Count: o.Count})

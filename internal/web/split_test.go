@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const costsForm = `form: feedback
@@ -92,18 +94,29 @@ func TestSplit(t *testing.T) {
 
 // TestSplitIsBounded leaves out the columns for which there is no room.
 func TestSplitIsBounded(t *testing.T) {
-	by, f, s := "f0", &forms.Form{}, forms.Summary{Groups: make([]forms.Group, 50)}
+	by, f := "f0", &forms.Form{}
 	for i := range 100 {
-		field := &forms.Field{ID: fmt.Sprint("f", i), Options: []string{"a", "b"}}
-		sum := forms.FieldSummary{Answered: 1, Options: []forms.OptionCount{{Value: "a", Count: 1}, {Value: "b", Count: 1}}}
-		f.Fields, s.Fields = append(f.Fields, field), append(s.Fields, sum)
-		for j := range s.Groups {
-			s.Groups[j].Fields = append(s.Groups[j].Fields, sum)
+		f.Fields = append(f.Fields, &forms.Field{ID: fmt.Sprint("f", i), Options: []string{"a", "b"}})
+	}
+	f.Fields[0].Options = nil
+	for i := range 49 {
+		f.Fields[0].Options = append(f.Fields[0].Options, strings.Repeat("x", i+1))
+	}
+	summarizer := f.NewSummarizer(time.UTC, 0)
+	for i := range int64(50) {
+		var entries []forms.Entry
+		for j, field := range f.Fields {
+			value := "a"
+			if j == 0 {
+				value = strings.Repeat("x", int(i))
+			}
+			entries = append(entries, forms.Entry{FieldID: field.ID, Value: value})
 		}
+		testkit.Must(t, summarizer.Add(forms.Submission{ID: i + 1, Entries: forms.EncodeEntries(nil, entries)}))
 	}
 	page := &resultsView{path: "/results", query: url.Values{}, lang: english}
 	page.opts.By = &by
-	if v := newSplit(f, s, page); len(v.Columns) != 33 || v.Left != 66 {
+	if v := newSplit(f, summarizer.Summary(), page); len(v.Columns) != 33 || v.Left != 66 {
 		t.Errorf("%d columns, %d left", len(v.Columns), v.Left)
 	}
 }

@@ -60,6 +60,9 @@ func newSummaryCache(now auth.Clock) summaryCache {
 // within the caller's request, for all concurrent ones. If that is given up, another of
 // them computes it.
 func (c *call) summary(access *service.Access, v *resultsView) (*summaryView, error) {
+	if err := c.HoldSummary(access.Form.SummaryBytes(v.opts.By != nil)); err != nil {
+		return nil, err
+	}
 	key := newSummaryKey(access, c.Who.Name, v.opts)
 	key.lang = v.lang
 	compute := func(context.Context, summaryKey) (*summaryView, error) {
