@@ -86,7 +86,8 @@ var staticTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// serveStatic answers with a file.
+// serveStatic answers with a file. While servers are upgraded one after the other, a page of one asks another, with
+// the fingerprint of its own files. Browsers must not keep that answer.
 func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	content := s.static.content[name]
@@ -94,12 +95,15 @@ func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	if l := lang.Find(tag); l != nil && name == "messages.js" {
 		content = s.speak[l]().messages
 	}
-	if content == nil || fingerprint != s.static.fingerprint {
+	if content == nil {
 		s.noRoute(w, r, nil) //nolint:contextcheck // it has the request
 		return
 	}
 	w.Header().Set("Content-Type", staticTypes[path.Ext(name)])
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	if fingerprint != s.static.fingerprint {
+		w.Header().Set("Cache-Control", "no-cache")
+	}
 	content.Send(w, r)
 }
 

@@ -84,8 +84,15 @@ func compressed(text string) int {
 func TestStaticFiles(t *testing.T) {
 	e := newEnv(t, wiki)
 	b := e.browser(t)
-	for _, path := range []string{"/static/style.css", "/static/", "/static/0000000000000000/style.css", "/static/..%2fweb.go", "/static/brand.css"} {
+	for _, path := range []string{"/static/style.css", "/static/", "/static/0000000000000000/gone.css", "/static/0000000000000000/brand.css", "/static/..%2fweb.go"} {
 		b.get(path).want(404, "There is no page at this address.")
+	}
+	// What a page of another version asks for.
+	for name, want := range map[string]string{"style.css": ":root", "form.js": "import", "icon.svg": "<svg"} {
+		file := b.get("/static/0000000000000000-de/" + name)
+		if file.status != 200 || file.header.Get("Cache-Control") != "no-cache" || !strings.Contains(file.body, want) {
+			t.Errorf("%s of another version: %d, %q", name, file.status, file.header.Get("Cache-Control"))
+		}
 	}
 	if page := b.get("/login"); strings.Contains(page.body, "brand.") {
 		t.Error("a stylesheet that nobody gave is loaded")
