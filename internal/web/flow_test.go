@@ -76,6 +76,7 @@ func TestFillIn(t *testing.T) {
 	if !strings.HasSuffix(p.path, "?sent") {
 		t.Errorf("at %s", p.path)
 	}
+	e.get(t, "bob", p.path).wantNoHTML("data-sent", "Send another", "This is what was sent.", "<title>Sent") // he got the address
 	sub := e.latest(t, "alice", 1, "survey")
 	if got := valuesOf(t, sub)["comment"]; got != "Two\nlines" {
 		t.Errorf("stored %q", got)

@@ -164,10 +164,9 @@ var errOtherUser = &request.StatusError{
 		"Nothing was sent. Open the form again."),
 }
 
-// sentPath is where somebody sees what they have sent. They can't where it is
-// stored without their name.
+// sentPath is where somebody sees what they have sent, or only that they have, where it is stored without their name.
 func (c *call) sentPath(access *service.Access, id int64) string {
-	if access.Form.Anonymous && !access.Rights.SeeAll {
+	if access.Form.Anonymous { // an address with its id would tell who has sent it
 		return c.formPath(access.Form) + "/sent"
 	}
 	return c.submissionPath(access.Form, id) + "?sent"

@@ -256,14 +256,15 @@ func (c *call) showSubmission() error {
 func (st stored) show(typed filling) (err error) {
 	c, query := st.call, st.URL.Query()
 	title := st.numbered(forms.Say("Submission"), forms.Say("Submission {0}", st.number()))
-	if query.Has("sent") {
+	sent := query.Has("sent") && st.sub.Username == c.Who.Name // others may have copied the address
+	if sent {
 		title = c.Lang.Text("Sent")
 	}
 	form, zone, mayChange := st.access.Form, c.Backend.Service.Zone(), st.access.MayChange(st.sub, st.read)
 	page := &submissionPage{
 		Layout: st.layout(title), Number: st.number(), Username: st.sub.Username,
 		Created: shownTime(form, st.sub.Created, zone), Changed: newChange(form, st.sub, zone),
-		Sent: query.Has("sent"), Saved: query.Has("saved"), Change: st.at("/change"),
+		Sent: sent, Saved: query.Has("saved"), Change: st.at("/change"),
 		MaySave: mayChange == nil && st.access.MayUpdate() == nil,
 		Tag:     st.access.Tag(st.sub), For: c.hashUser(),
 	}

@@ -31,9 +31,9 @@ if (document.querySelector("[data-sent]")) {
 
 // What was done is told once, and not again after a reload.
 const address = new URL(location.href);
-if (["saved", "deleted"].some((name) => address.searchParams.has(name))) {
-  address.searchParams.delete("saved");
-  address.searchParams.delete("deleted");
+const told = ["sent", "saved", "deleted", "done"].filter((name) => address.searchParams.has(name));
+if (told.length > 0) {
+  told.forEach((name) => address.searchParams.delete(name));
   history.replaceState(history.state, "", address);
 }
 
@@ -51,7 +51,7 @@ function signOut(store) {
 function removeOthers(store, base) {
   for (const name of draftNames(store)) {
     const [, of, path] = name.split(" ");
-    if (of !== user && (path?.startsWith(`${base}page/`) || path === `${base}author`)) {
+    if (of !== user && (path?.startsWith(`${base}page/`) || path?.split("?")[0] === `${base}author`)) {
       store.removeItem(name);
     }
   }
