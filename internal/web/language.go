@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/formulary/formulary/internal/lang"
@@ -83,10 +82,12 @@ func languageLinks(current *lang.Language) func(query string) template.HTML {
 // langQuery begins the query of the same page in a language. A long query is left out: a page
 // would repeat it many times.
 func (c *call) langQuery() string {
-	query := url.Values{}
-	if len(c.URL.RawQuery) <= maxRowQuery {
-		query = c.URL.Query()
-	}
+	query := c.URL.Query()
 	query.Del(langName)
-	return "?" + strings.TrimPrefix(query.Encode()+"&"+langName+"=", "&")
+	query.Del(outcomeParameter)
+	text := query.Encode()
+	if len(text) > maxRowQuery {
+		text = ""
+	}
+	return "?" + strings.TrimPrefix(text+"&"+langName+"=", "&")
 }

@@ -62,7 +62,7 @@ func (p *resultsPage) To() int64 { return p.From + int64(len(p.Table.Rows)) - 1 
 
 // results shows a page of results. It takes its slot before the query is read: a
 // page that is refused takes memory, too.
-func (c *call) results() error { return c.showResults(outcome{Status: http.StatusOK}) }
+func (c *call) results() error { return c.showResults(c.outcome()) }
 
 // showResults is results with what became of several submissions just now.
 func (c *call) showResults(after outcome) error {

@@ -1,6 +1,12 @@
 package web
 
 import (
+	"bytes"
+	"compress/flate"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -12,6 +18,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/session"
 )
 
 // Controls that change several rows of the table at once: those that are ticked, or all.
@@ -63,7 +70,7 @@ type severalPage struct {
 // outcome is what became of several submissions.
 type outcome struct {
 	Status int
-	Text   *forms.Message // what was done, or why nothing was
+	Text   string // what was done, or why nothing was
 	Failed []failure
 	Undo   string // rowsControl of what can be set back; "" for nothing
 }
@@ -105,11 +112,13 @@ func (c *call) changeSeveral() error {
 		page := &severalPage{c.formLayout(c.Lang.Text("Delete submissions"), access), form, len(tags), tags.Encode()}
 		return c.render(http.StatusOK, "several", page)
 	case do == "confirm":
-		return c.writeSeveral(do, tags, func(n int) *forms.Message { return forms.SayN("{0} deleted.", "{0} deleted.", n) })
+		deleted := func(n int) *forms.Message { return forms.SayN("{0} deleted.", "{0} deleted.", n) }
+		return c.writeSeveral(access.Form, do, tags, deleted)
 	case do == "undo":
-		return c.writeSeveral(do, tags, func(n int) *forms.Message { return forms.SayN("{0} set back.", "{0} set back.", n) })
+		setBack := func(n int) *forms.Message { return forms.SayN("{0} set back.", "{0} set back.", n) }
+		return c.writeSeveral(access.Form, do, tags, setBack)
 	case do == "set" && i >= 0:
-		return c.writeSeveral(do, tags, func(n int) *forms.Message {
+		return c.writeSeveral(access.Form, do, tags, func(n int) *forms.Message {
 			return forms.SayN("{0} set to {1}.", "{0} set to {1}.", n, form.Answers[i].Label)
 		}, forms.Answer{FieldID: id, Value: value})
 	default:
@@ -127,7 +136,7 @@ func (c *call) openForEditor() (*service.Access, error) {
 }
 
 func (c *call) refuseSeveral(problem *forms.Message) error {
-	return c.showResults(outcome{Status: http.StatusUnprocessableEntity, Text: problem})
+	return c.showResults(outcome{Status: http.StatusUnprocessableEntity, Text: c.Lang.Say(problem)})
 }
 
 // chosenRows returns the tags of the rows that are meant, by id. One without a tag counts as changed.
@@ -145,13 +154,13 @@ func chosenRows(sent url.Values, all bool) url.Values {
 
 // writeSeveral writes to each submission by itself, and shows what became of them.
 func (c *call) writeSeveral(
-	do string, tags url.Values, what func(done int) *forms.Message, answers ...forms.Answer,
+	f *forms.Form, do string, tags url.Values, what func(done int) *forms.Message, answers ...forms.Answer,
 ) error {
 	result, done, undo := outcome{Status: http.StatusOK}, 0, url.Values{}
 	for _, id := range slices.Sorted(maps.Keys(tags)) {
 		c.Log.Working()
 		tag, err := c.writeRow(do, id, wantTag(tags.Get(id)), answers)
-		reason := whyNot(err)
+		reason := whyNot(f, err)
 		switch {
 		case err == nil:
 			if done++; tag != "" && tag != tags.Get(id) {
@@ -167,8 +176,48 @@ func (c *call) writeSeveral(
 			return err
 		}
 	}
-	result.Text, result.Undo = what(done), undo.Encode()
-	return c.showResults(result)
+	result.Text, result.Undo = c.Lang.Say(what(done)), undo.Encode()
+	return c.goOnWith(result)
+}
+
+// outcomeParameter of an address of results holds an outcome, encrypted.
+const outcomeParameter = "done"
+
+// maxOutcomeAddress is a little less than proxies take.
+const maxOutcomeAddress = 7 << 10
+
+// goOnWith leads to the results, which tell the outcome: a reload of that page changes nothing again. An outcome that
+// is too long for an address is told at once.
+func (c *call) goOnWith(o outcome) error {
+	var text bytes.Buffer
+	w, _ := flate.NewWriter(&text, flate.BestCompression) // there is such a level
+	_ = json.NewEncoder(w).Encode(o)                      // a buffer takes all
+	_ = w.Close()
+	aead, boundTo := c.outcomes()
+	sealed := aead.Seal(nil, nil, text.Bytes(), boundTo) //nolint:gosec // it makes a random nonce of its own
+	done := outcomeParameter + "=" + base64.RawURLEncoding.EncodeToString(sealed)
+	to := withQuery(c.URL.EscapedPath(), c.URL.RawQuery, done)
+	if len(to) > maxOutcomeAddress {
+		return c.showResults(o)
+	}
+	return c.redirect(to)
+}
+
+// outcome is that of the address, which counts for its editor and its form only. It has no text if there is none.
+func (c *call) outcome() (o outcome) {
+	sealed, _ := base64.RawURLEncoding.DecodeString(c.URL.Query().Get(outcomeParameter)) // what is none can't be opened
+	aead, boundTo := c.outcomes()
+	if text, err := aead.Open(nil, nil, sealed, boundTo); err == nil {
+		_ = json.NewDecoder(flate.NewReader(bytes.NewReader(text))).Decode(&o) // it is one of ours
+	}
+	o.Status = http.StatusOK
+	return o
+}
+
+func (c *call) outcomes() (aead cipher.AEAD, boundTo []byte) {
+	block, _ := aes.NewCipher(session.Derive(c.Site.Key, "outcome")) // the key has the right size
+	aead, _ = cipher.NewGCMWithRandomNonce(block)                    // and so has the block
+	return aead, []byte(c.hashUser() + c.URL.EscapedPath())
 }
 
 // writeRow writes to a submission, with the current rights. It returns its tag after that, "" if
@@ -216,7 +265,7 @@ func (c *call) lastChange(access *service.Access, id int64) (before []forms.Answ
 }
 
 // whyNot says why a submission was left as it is, nil if that is not about the submission.
-func whyNot(err error) *forms.Message {
+func whyNot(f *forms.Form, err error) *forms.Message {
 	var known *service.Error
 	var invalid *forms.Invalid
 	switch {
@@ -225,6 +274,11 @@ func whyNot(err error) *forms.Message {
 	case errors.As(err, &known):
 		return known.Detail
 	case errors.As(err, &invalid):
+		for _, field := range f.Fields {
+			if fault := invalid.Fields[field.ID]; fault != nil {
+				return forms.Say("{0}.", named(field.Label, field.WithLabels(fault)))
+			}
+		}
 		return forms.Say("{0}.", otherErrors(invalid, nil)[0])
 	default:
 		return nil

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const requestsForm = `form: feedback
@@ -18,7 +19,7 @@ closes: 2025-11-14
 lockIf: {field: state, equals: ok}
 fields:
   - {id: name, type: textfield, label: Name}
-  - {id: why, type: textfield, label: Why, required: true, showIf: {all: [{field: state, equals: refused}, {field: name, equals: n1}]}}
+  - {id: why, type: textfield, label: Why not?, required: true, showIf: {all: [{field: state, equals: refused}, {field: name, equals: n1}]}}
   - {id: level, type: radio, label: Level, by: editors, options: [low, high], showIf: {field: name, equals: n2}}
   - {id: tags, type: checkbox, label: Tags, by: editors, options: [a, b]}
   - {id: state, type: status, label: State, by: editors, options: [new, {value: ok, label: Granted}, refused]}
@@ -91,7 +92,7 @@ func TestSeveral(t *testing.T) {
 			b.postForm(remove.action(), remove.values()).want(200)
 		}, 200, "1 set to State: Granted. Undo 1 not done: Submission 1 · There is no such submission.", "2=ok 3"},
 		{"changed meanwhile", "set", "state=ok", "1 2", change(2), 200, "1 set to State: Granted. Undo 1 not done: Submission 2 · It has changed meanwhile.", "1=ok 2 3"},
-		{"refused by the form", "set", "state=refused", "1 2", nil, 200, "1 set to State: refused. Undo 1 not done: Submission 1 · “why” is required.", "1 2=refused 3"},
+		{"refused by the form", "set", "state=refused", "1 2", nil, 200, "1 set to State: refused. Undo 1 not done: Submission 1 · “Why not?” is required.", "1 2=refused 3"},
 		{"a question that a row does not show", "set", "level=high", "1 2", nil, 200, "1 set to Level: high. Undo 1 not done: Submission 1 · It does not show this question.", "1 2 3"},
 		{"a tag that was never shown", "set", "state=ok", "1 4 x", nil, 200, "1 set to State: Granted. Undo 2 not done: Submission 4 · There is no such submission.", "1=ok 2 3"},
 		{"none ticked", "set", "state=ok", "", nil, 422, "Tick the submissions first. Nothing was changed.", "1 2 3"},
@@ -194,6 +195,51 @@ func TestSeveralOfAWrongAddress(t *testing.T) {
 	}
 }
 
+// TestOutcomeIsInTheAddress has a reload tell an outcome again, and change nothing. Nobody can make an address that
+// tells another one, or pass it on.
+func TestOutcomeIsInTheAddress(t *testing.T) {
+	e, b := newRequests(t, enginetest.Default(), 3)
+	sent := b.get(feedbackResults).button("set", "state=ok", "1 2 x")
+	sent[rowsControl][0] += "&x=tag"
+	if a := e.signedIn(t, "alice").stay().postForm(feedbackResults+"?view=table", sent); a.status != 303 {
+		t.Fatalf("status %d", a.status)
+	}
+	done := b.postForm(feedbackResults+"?q=n", sent) // the answers are another editor's
+	done.want(200, "0 set to State: Granted. 3 not done:")
+	if address, err := url.Parse(done.path); err != nil || address.Query().Get("q") != "n" {
+		t.Fatalf("at %s", done.path)
+	}
+	b.get(done.path).want(200, "0 set to State: Granted. 3 not done: Submission 1 · It has changed meanwhile.")
+	if got := e.states(t); got != "1=ok 2=ok 3" {
+		t.Errorf("stored: %s", got)
+	}
+	done.wantNoHTML(outcomeParameter + "=") // no link repeats it
+	e.Write(t, "2.md", requestsPage["1.md"])
+	for path, who := range map[string]string{
+		done.path: "bob", done.path + "A": "alice", strings.Replace(done.path, "/page/1/", "/page/2/", 1): "alice",
+		feedbackResults + "?done=": "alice", feedbackResults + "?done=x": "alice",
+	} {
+		if a := e.get(t, who, path); strings.Contains(a.text(), "Granted. 3") {
+			t.Errorf("%s reads at %s: %s", who, path, a.text())
+		}
+	}
+	// An address has room for 200 rows with their tags, but not for every filter.
+	e, b = newRequests(t, enginetest.Default(), maxRows)
+	all := b.get(feedbackResults+"?limit=200").button("set-all", "state=ok", "")
+	done = b.postForm(feedbackResults+"?limit=200", all)
+	if done.want(200, "200 set to State: Granted. Undo"); !strings.Contains(done.path, outcomeParameter) {
+		t.Error("told at once")
+	}
+	b.postForm(done.action(), done.button("undo-all", "", "")).want(200, "200 set back.")
+	long := feedbackResults + "?limit=200&q=" + strings.Repeat("n", 900) + "&view=table&filter[name]=" + strings.Repeat("n", 900)
+	all = b.get(feedbackResults+"?limit=200").button("set-all", "state=new", "")
+	if done = b.postForm(long, all); done.path != long {
+		t.Errorf("at %s", done.path)
+	}
+	done.want(200, "200 set to State: new.")
+	testkit.Same(t, "stored", strings.Count(e.states(t), "=new"), 200)
+}
+
 // TestSeveralOfAnAnonymousForm names no submission.
 func TestSeveralOfAnAnonymousForm(t *testing.T) {
 	e, b := newAlice(t, page1("", strings.Replace(requestsForm, "closes: 2025-11-14", "anonymous: true", 1)))
@@ -202,7 +248,7 @@ func TestSeveralOfAnAnonymousForm(t *testing.T) {
 	page := b.get(feedbackResults)
 	sent := page.button("set-all", "state=refused", "")
 	after := b.postForm(feedbackResults, sent)
-	after.want(200, "1 set to State: refused. Undo 1 not done: A submission · “why” is required.")
+	after.want(200, "1 set to State: refused. Undo 1 not done: A submission · “Why not?” is required.")
 	b.get(fmt.Sprint("/page/1/form/feedback/submission/", id)).want(200, "n1")
 	b.postForm(feedbackResults, after.button("undo-all", "", "")).want(200, "1 set back.")
 }
