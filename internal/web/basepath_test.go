@@ -183,6 +183,10 @@ func TestCookiesOfTwoServersOnOneHost(t *testing.T) {
 			if !strings.HasPrefix(set, want[0]) || !strings.Contains(set, want[1]) {
 				t.Errorf("%s: %q", at, set)
 			}
+			set = b.get(base + "/login?lang=de").header.Get("Set-Cookie")
+			if !strings.HasPrefix(set, strings.Replace(want[0], "formulary", "formulary-lang", 1)+"de;") || !strings.Contains(set, want[1]) {
+				t.Errorf("%s: %q", at, set)
+			}
 		}
 	}
 }

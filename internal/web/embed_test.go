@@ -161,7 +161,7 @@ func TestTwoSessionsInFrame(t *testing.T) {
 	b.signInFramed("alice")
 	b.postForm("/login", credentials("bob", "")).want(303)
 	u, _ := url.Parse(b.at)
-	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: framedCookieName, Value: "expired", Path: "/", Secure: true}})
+	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: "__Host-formulary-embed", Value: "expired", Path: "/", Secure: true}})
 	b.get("/embed"+formPath).wantPage(200, "Signed in as <bdi>bob</bdi>")
 }
 

@@ -13,21 +13,23 @@ import (
 	"github.com/formulary/formulary/internal/request"
 )
 
-// langName is the name of the parameter and of the cookie with the language that a reader has chosen.
-const langName = "lang"
+// langName is the name of the parameter with the language that a reader has chosen. langCookie keeps it.
+const (
+	langName   = "lang"
+	langCookie = cookieName + "-lang"
+)
 
 const year = 365 * 24 * 60 * 60 // seconds
 
 // setLanguage sets the language of the reader: that of a parameter, which sets the cookie, that of the cookie, of the
 // browser's settings, or the site's.
 func (c *call) setLanguage() {
-	chosen := lang.Find(c.URL.Query().Get(langName))
+	query := c.URL.Query().Get(langName)
+	chosen, kept := lang.Find(query), c.alone().cookie(c.Request, langCookie, query)
 	if chosen != nil {
-		http.SetCookie(c.w, &http.Cookie{ //nolint:gosec // it is no secret, and development is without TLS
-			Name: langName, Value: chosen.Tag, Path: cmp.Or(c.Site.Backend.BasePath, "/"), MaxAge: year,
-			HttpOnly: true, Secure: request.IsSecure(c.Request), SameSite: http.SameSiteLaxMode,
-		})
-	} else if cookie, err := c.Cookie(langName); err == nil {
+		kept.MaxAge = year
+		http.SetCookie(c.w, kept)
+	} else if cookie, err := c.Cookie(kept.Name); err == nil {
 		chosen = lang.Find(cookie.Value)
 	}
 	c.Lang = cmp.Or(chosen, c.Site.browserLanguage(c.Request))

@@ -31,11 +31,11 @@ func TestReaderLanguage(t *testing.T) {
 		{"", "", "de;q=x", "nl", ""},
 		{"", "fr", "de", "fr", ""},
 		{"", "xx", "de", "de", ""},
-		{"?lang=ar", "fr", "de", "ar", "lang=ar; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"},
+		{"?lang=ar", "fr", "de", "ar", "formulary-lang=ar; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"},
 		{"?lang=xx", "fr", "de", "fr", ""},
 		{"?lang=DE", "", "", "nl", ""},
 	} {
-		p := b.request("GET", "/"+tt.query, "", nil, "Accept-Language", tt.accept, "Cookie", "lang="+tt.cookie)
+		p := b.request("GET", "/"+tt.query, "", nil, "Accept-Language", tt.accept, "Cookie", "lang=it; formulary-lang="+tt.cookie)
 		dir := map[bool]string{true: "rtl", false: "ltr"}[tt.want == "ar"]
 		p.wantHTML(fmt.Sprintf(`<html lang="%s" dir="%s"`, tt.want, dir), fmt.Sprintf(`lang="%s" hreflang="%[1]s" aria-current="true"`, tt.want))
 		got := []string{p.header.Get("Content-Language"), p.header.Get("Set-Cookie")}
@@ -80,13 +80,15 @@ func TestScriptsInTheReadersLanguage(t *testing.T) {
 		if !strings.Contains(module.header.Get("Cache-Control"), "immutable") {
 			t.Error(module.header)
 		}
-		embed := b.request("GET", "/embed.js", "", nil, "Accept-Language", tt.tag, "Cookie", "lang=fr")
+		embed := b.request("GET", "/embed.js", "", nil, "Accept-Language", tt.tag, "Cookie", "formulary-lang=fr")
 		embed.wantHTML(`"` + lang.Find(tt.tag).Text("Form “{0}”", "{0}") + `"`)
 		if embed.header.Get("Content-Language") != tt.tag || embed.header["Vary"][0] != "Accept-Language" {
 			t.Errorf("%s: %v", tt.tag, embed.header)
 		}
 	}
-	b.get("/static/0-de/messages.js").want(404)
+	if module := b.get("/static/0-de/messages.js"); module.header.Get("Cache-Control") != "no-cache" {
+		t.Errorf("of another version: %v", module.header) // see TestStaticFiles
+	}
 }
 
 // TestSummariesDoNotMixLanguages: they are cached.

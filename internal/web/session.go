@@ -13,32 +13,26 @@ import (
 	"github.com/formulary/formulary/internal/session"
 )
 
-// The cookies of a session. The prefix __Host- has browsers take a cookie over
-// TLS only, and from no other host; so it is not for development in the clear.
-const (
-	cookieName       = "formulary"
-	secureCookieName = "__Host-formulary"
-	framedCookieName = "__Host-formulary-embed"
-)
+// cookieName is that of the cookie of a session.
+const cookieName = "formulary"
 
-// cookie is the cookie of a session. Within the page of another site it is
-// partitioned: it counts for forms that are embedded there, and nowhere else. Servers
-// with different base paths on one host have cookies of their own: by the path, or by
-// the name where the prefix wants the path to be "/".
-func (f frame) cookie(r *http.Request, id string) *http.Cookie {
+// cookie is a cookie for the pages. Within the page of another site it is
+// partitioned: it counts for forms that are embedded there, and nowhere else. The prefix
+// __Host- has browsers take a cookie over TLS only, and from no other host; so it is not
+// for development in the clear. Servers with different base paths on one host have cookies
+// of their own: by the path, or by the name where the prefix wants the path to be "/".
+func (f frame) cookie(r *http.Request, name, value string) *http.Cookie {
 	c := &http.Cookie{
-		Name: cookieName, Value: id, Path: cmp.Or(f.base, "/"), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: value, Path: cmp.Or(f.base, "/"), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: f.Framed || request.IsSecure(r),
 	}
-	switch {
-	case f.Framed:
-		c.Name, c.Secure, c.Partitioned, c.SameSite = framedCookieName, true, true, http.SameSiteNoneMode
-	case request.IsSecure(r):
-		c.Name, c.Secure = secureCookieName, true
+	if f.Framed {
+		c.Name, c.Partitioned, c.SameSite = name+"-embed", true, http.SameSiteNoneMode
 	}
 	if c.Secure {
-		c.Name, c.Path = c.Name+strings.ReplaceAll(f.base, "/", "+"), "/"
+		c.Name, c.Path = "__Host-"+c.Name+strings.ReplaceAll(f.base, "/", "+"), "/"
 	}
-	if id == "" {
+	if value == "" {
 		c.MaxAge = -1
 	}
 	return c
@@ -55,7 +49,7 @@ func (f frame) sessions() []frame {
 
 // sessionID is what the browser sends; "" without a session.
 func (f frame) sessionID(r *http.Request) string {
-	c, err := r.Cookie(f.cookie(r, "").Name)
+	c, err := r.Cookie(f.cookie(r, cookieName, "").Name)
 	if err != nil {
 		return ""
 	}
@@ -200,7 +194,7 @@ func (c *call) signIn(name, password string) (auth.Identity, error) {
 			return auth.Identity{}, errors.Join(err, c.Site.Sessions.SignOut(c.Context(), id))
 		}
 	}
-	http.SetCookie(c.w, c.cookie(c.Request, id))
+	http.SetCookie(c.w, c.cookie(c.Request, cookieName, id))
 	return who, nil
 }
 
@@ -231,7 +225,7 @@ func (c *call) logout() error {
 			if err := c.Site.Sessions.SignOut(c.Context(), id); err != nil {
 				return err
 			}
-			http.SetCookie(c.w, from.cookie(c.Request, ""))
+			http.SetCookie(c.w, from.cookie(c.Request, cookieName, ""))
 		}
 	}
 	to := c.path("/login")
