@@ -24,6 +24,7 @@ type filterRule struct {
 	Operators []choice
 	Options   []choice // of which several can be chosen; nil if the value is typed
 	Input     string   // type of the control that it is typed into
+	InputMode string   // of that control
 	Value, To string   // of a filter that can't be added
 	Range     bool     // To can be typed
 	Focus     bool     // the field was chosen just now
@@ -149,6 +150,9 @@ func newFilterForm(f *forms.Form, v *resultsView) filterForm {
 	rule := &filterRule{
 		Field: added.Field, Input: kind.input, Value: strings.Join(added.Values, forms.Separator), To: added.To,
 		Range: slices.Contains(kind.operators, forms.Between), Focus: added.Operator == "",
+	}
+	if least := kind.field.Min; kind.field.Validation == forms.Numeric && (least == nil || notNegative(least)) {
+		rule.InputMode = "decimal" // where no bound tells of negative numbers, few people look for them
 	}
 	form.Rule = rule
 	for _, o := range kind.operators {

@@ -23,6 +23,7 @@ fields:
   - {id: topics, type: checkbox, label: Topics, options: [Food, Fast Food, Room]}
   - {id: day, type: date, label: Day}
   - {id: score, type: textfield, label: Score, validate: numeric}
+  - {id: debt, type: textfield, label: Debt, validate: numeric, min: -100}
   - {id: doc, type: file, label: Document}
 `
 
@@ -36,7 +37,8 @@ func TestFilterControls(t *testing.T) {
 		"grade":      "1 2: is one of, is not, is above, is below, is empty, is not empty",
 		"topics":     "Food Fast Food Room: includes, is exactly, is empty, is not empty",
 		"day":        "date: is, is not, is after, is before, is between, is this month, is last month, is in the last 7 days, is empty, is not empty",
-		"score":      "text: is, is not, is above, is below, is between, is empty, is not empty",
+		"score":      "text decimal: is, is not, is above, is below, is between, is empty, is not empty",
+		"debt":       "text: is, is not, is above, is below, is between, is empty, is not empty",
 		"doc":        "text: contains, is not empty, is empty",
 		"_timestamp": "date: is, is not, is after, is before, is between, is this month, is last month, is in the last 7 days",
 		"_changed":   "date: is, is not, is after, is before, is between, is this month, is last month, is in the last 7 days",
@@ -75,7 +77,7 @@ func controlsOf(page *answer) string {
 			}
 		case "_value input":
 			if value = strings.TrimSpace(value + " " + attribute(n, "value")); attribute(n, "type") != "checkbox" {
-				value = attribute(n, "type")
+				value = strings.TrimSpace(attribute(n, "type") + " " + attribute(n, "inputmode"))
 			}
 		}
 	}
