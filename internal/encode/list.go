@@ -19,6 +19,7 @@ const FlushBytes = 128 << 10
 // ListView is the parameters of a list, and how a page of the browser changes it.
 type ListView struct {
 	Params   *request.Params
+	Follow   bool                                    // lists by ascending id with after or limit go on later
 	Numbers  bool                                    // filters compare numbers as such
 	Columns  []string                                // of tables, see table.Options
 	Zone     *time.Location                          // of tables with labels, see table.Options; nil for those of the API
@@ -37,6 +38,7 @@ func SendList(
 		return err
 	}
 	asked.Filter.Numbers, asked.table.Columns = view.Numbers, view.Columns
+	asked.Follow = view.Follow && asked.Sort == nil && !asked.Descending && (asked.Limit > 0 || view.Params.Values.Has("after"))
 	if asked.table.Labels && view.Zone != nil {
 		asked.table.Zone, asked.table.Headings, asked.Changes = view.Zone, view.Headings, true
 	}
@@ -60,7 +62,7 @@ func SendList(
 		return func(visit func(forms.Submission) error) error { return access.List(c.Context(), opts, visit) }
 	}
 	rowsOnly := asked.ListOptions // for the first pass over a table
-	rowsOnly.Begin, rowsOnly.Count = nil, false
+	rowsOnly.Begin, rowsOnly.Count, rowsOnly.Follow = nil, false, false
 	f, err := newEncoder(asked, access.Form, model, list(rowsOnly))
 	if err == nil {
 		err = s.write(f, list(asked.ListOptions))

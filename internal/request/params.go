@@ -230,7 +230,7 @@ func (p *Params) sort(opts *service.ListOptions) {
 // NextPage returns a reference to the page after one at the given address, or ""
 // if none is known to follow.
 func NextPage(at *url.URL, page service.ListPage) string {
-	if page.After == 0 && page.Cursor == "" {
+	if page.After == 0 && page.Cursor == "" && !page.More {
 		return ""
 	}
 	query, _ := parseQuery(at.RawQuery) // it was read before

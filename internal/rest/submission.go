@@ -18,7 +18,8 @@ func list(model encode.Model, formats ...*encode.Format) handler {
 		if err != nil {
 			return err
 		}
-		return encode.SendList(w, c, access, encode.ListView{Params: request.ReadParams(c.URL.RawQuery)}, model, formats...)
+		view := encode.ListView{Params: request.ReadParams(c.URL.RawQuery), Follow: true}
+		return encode.SendList(w, c, access, view, model, formats...)
 	}
 }
 

@@ -21,6 +21,7 @@ type ListOptions struct {
 	Descending bool // by id, from the highest
 	After      int64
 	Limit      int
+	Follow     bool // the list goes on later: see Settled of store.Query
 
 	Sort   *forms.Sort // by values instead of by id, with a Limit of at most MaxPage
 	Cursor string      // ListPage.Cursor of the page before, of a sorted list
@@ -43,6 +44,7 @@ type ListOptions struct {
 type ListPage struct {
 	Total  int64  // how many there are, whatever After, Limit and Cursor are; with Count only
 	After  int64  // what the next page comes after; 0 if there is none, or Limit is above MaxPage
+	More   bool   // with Follow: there is a next page, even if After is 0
 	Cursor string // the same of a sorted list; "" if there is none
 
 	Previous *ListStart // where the page before begins; nil for the first page; with Back only
@@ -71,7 +73,7 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 	case opts.Begin != nil && 0 < opts.Limit && opts.Limit <= MaxPage:
 		page, q.IDs, err = l.page(ctx)
 	default:
-		q.After, q.Limit = opts.After, opts.Limit
+		q.After, q.Limit, q.Settled = opts.After, opts.Limit, opts.Follow
 	}
 	if err == nil && opts.Count && opts.Sort == nil {
 		err = l.scan(ctx, l.query(opts.Username), func(forms.Submission) error { page.Total++; return nil })
@@ -113,6 +115,7 @@ type lister struct {
 	opts   ListOptions
 	match  *forms.Matcher // nil if there is no filter
 	unread int            // bytes that may be read until the next check
+	more   bool           // a scan has ended before what is not settled
 }
 
 // newLister checks the options. An id that the form does not have may be that of a
@@ -236,7 +239,11 @@ func (l *lister) scan(ctx context.Context, q store.Query, visit func(forms.Submi
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case errors.Is(err, store.ErrUnsettled):
+		l.more = true
 		return nil
 	}
 	return Explain(err)
@@ -262,7 +269,7 @@ func (l *lister) check(sub forms.Submission) error {
 func (l *lister) ids(ctx context.Context, after int64, limit int) ([]int64, error) {
 	ids := []int64{}
 	q := l.query(l.opts.Username)
-	q.After, q.Limit = after, limit
+	q.After, q.Limit, q.Settled = after, limit, l.opts.Follow
 	err := l.scan(ctx, q, func(sub forms.Submission) error { ids = append(ids, sub.ID); return nil })
 	return ids, err
 }
@@ -274,9 +281,15 @@ func (l *lister) page(ctx context.Context) (page ListPage, ids []int64, err erro
 	if ids, err = l.ids(ctx, l.opts.After, limit+1); err != nil {
 		return page, nil, err
 	}
+	page.More = l.more
 	if len(ids) > limit {
-		ids = ids[:limit]
-		page.After = ids[limit-1]
+		ids, page.More = ids[:limit], true
+	}
+	switch {
+	case page.More && len(ids) > 0:
+		page.After = ids[len(ids)-1]
+	case page.More:
+		page.After = l.opts.After
 	}
 	if !l.opts.Back || l.opts.After == 0 {
 		return page, ids, nil

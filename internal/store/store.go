@@ -34,6 +34,8 @@ var (
 	// ErrUnavailable: the engine can't do it now; nothing was changed, or it
 	// is not known whether it was. It may be tried again.
 	ErrUnavailable = errors.New("storage is unavailable")
+	// ErrUnsettled: a list ends before submissions that are not settled, see Query.
+	ErrUnsettled = errors.New("what follows may be incomplete")
 	// ErrInDoubt is an ErrUnavailable of a write: the connection to the
 	// database was lost during the commit, so that it may be stored or not.
 	// Create with the same Key tells.
@@ -132,7 +134,7 @@ type Store interface {
 	// before and stays is visited exactly once. The submission's Entries are
 	// valid until visit returns; it comes without its Files, and without Changed and
 	// Changer unless the query asks for them.
-	// Errors: visit's, ErrUnavailable.
+	// Errors: visit's, ErrUnsettled, ErrUnavailable.
 	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
 
 	// Ping reports whether the engine can be reached. It may wait for an engine that is stuck, longer than ctx lasts.
@@ -273,6 +275,10 @@ type Query struct {
 	After      int64   // only ids beyond this one in the query's order; 0 for all
 	Limit      int     // at most so many; 0 for all
 	Changes    bool    // Changed and Changer are wanted: else they are not set, which is faster
+
+	// Settled is for a list that goes on later, after the last id that it was given. It ends, with ErrUnsettled, before
+	// the first submission that is not settled: one with a lower id may still be stored. It is not for Descending or IDs.
+	Settled bool
 
 	// IDs, if not nil, selects these submissions only, in this order, whatever
 	// Descending and After are. It has at most MaxIDs ids, and none of them twice.

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -41,17 +40,12 @@ func (s *Store) createAlone(ctx context.Context, c *creation) error {
 	return op.Err
 }
 
-// insertInOwnTx runs the transaction of one create. A refused row leaves it to be rolled
+// insertInOwnTx completes the transaction of one create. A refused row leaves it to be rolled
 // back.
-func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
+func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn, refusal error) (err error) {
 	columns, op := b.columns(), b[0]
-	refused := map[int64]*operation{}
-	switch err := begin(ctx, conn, op.Value); {
-	case errors.Is(err, store.ErrAlreadySubmitted), errors.Is(err, store.ErrLimit):
-		op.Err, refused[op.Value.stored.ID] = err, op
-	case err != nil:
-		return err
-	default:
+	refused := map[int64]*operation{op.Value.stored.ID: op}
+	if op.Err = refusal; refusal == nil {
 		if refused, err = b.insertEach(ctx, conn, columns); err != nil {
 			return err
 		}
@@ -64,15 +58,16 @@ func (b batch) insertInOwnTx(ctx context.Context, conn *pgx.Conn) error {
 	if err := claimFiles(ctx, conn, added); err != nil {
 		return err
 	}
-	_, err := conn.Exec(ctx, `COMMIT`)
+	_, err = conn.Exec(ctx, `COMMIT`)
 	return commitError(conn, err)
 }
 
-// begin begins the transaction of one create, and returns the error of Refusal. A form
-// with a limit is locked until the transaction ends: of concurrent transactions, in this
-// process and in others, each counts what the one before has stored.
-func begin(ctx context.Context, conn *pgx.Conn, c *creation) error {
-	n, steps := &c.new, &pgx.Batch{}
+// begin begins the transaction of creates, and takes their ids. For one create with a transaction of its own it returns
+// the error of Refusal, too. A form with a limit is locked until the transaction ends: of concurrent transactions, in
+// this process and in others, each counts what the one before has stored.
+func begin(ctx context.Context, conn *pgx.Conn, ops []*operation) (ids []int64, refusal, err error) {
+	c, steps := ops[0].Value, &pgx.Batch{}
+	n := &c.new
 	steps.Queue(`BEGIN`)
 	if n.Limit > 0 {
 		steps.Queue(sqlLockForm, n.PageID, n.FormID)
@@ -80,12 +75,22 @@ func begin(ctx context.Context, conn *pgx.Conn, c *creation) error {
 	if c.storeDefinition { // after the lock: the insert of another create holds that, and needs the definition
 		steps.Queue(sqlStoreDefinition, n.PageID, n.FormID, n.Definition.Hash, n.Definition.Text)
 	}
-	index := 0 // not returned by the callback: after an error of it pgx prepares the statements again
-	steps.Queue(sqlRefusal, refusalArgs(n)...).QueryRow(func(row pgx.Row) error { return row.Scan(&index) })
-	if err := conn.SendBatch(ctx, steps).Close(); err != nil {
-		return fmt.Errorf("look for what refuses a create: %w", err)
+	index := 0
+	if c.needsOwnTx() {
+		steps.Queue(sqlRefusal, refusalArgs(n)...).QueryRow(func(row pgx.Row) error { return row.Scan(&index) })
 	}
-	return refusals[index]
+	steps.Queue(sqlAnnounceIDs)
+	steps.Queue(sqlTakeIDs, len(ops)).Query(collect(&ids))
+	err = conn.SendBatch(ctx, steps).Close()
+	return ids, refusals[index], engine.Wrap(err, "begin a create")
+}
+
+// collect returns a callback that reads ids.
+func collect(ids *[]int64) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	}
 }
 
 // Refusal implements store.Store.

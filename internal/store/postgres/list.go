@@ -22,6 +22,9 @@ var rawFormats = pgx.QueryResultFormats{pgx.BinaryFormatCode} // one for all col
 
 // Scan implements store.Store.
 func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+	if q.Settled {
+		return s.follow(ctx, q, visit)
+	}
 	return engine.ListReader(s.readPart).Scan(ctx, q, visit)
 }
 

@@ -85,6 +85,8 @@ type Store struct {
 	pool             *pgxpool.Pool
 	writer           *writer
 	alone            *limit.Limiter
+	settled          settled // of the ids of submissions
+	definitions      knownDefinitions
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()
@@ -113,6 +115,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
 	s := &Store{pool: pool, statementTimeout: o.StatementTimeout, alone: newAlone(o)}
+	s.settled.read = s.readSettled
 	s.Common = engine.Common{
 		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
 		SQLDefinition: sqlDefinition,
@@ -256,14 +259,16 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 
 // Ping implements store.Store. It fails on a read-only server, too.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var readOnly string
-		err := conn.QueryRow(ctx, `SHOW transaction_read_only`).Scan(&readOnly)
-		if readOnly == "on" {
-			err = &pgconn.PgError{Severity: "ERROR", Code: codeReadOnly, Message: "the server is a standby, or read-only"}
-		}
-		return engine.Wrap(err, "ping")
-	})
+	return s.do(ctx, checkPrimary)
+}
+
+func checkPrimary(ctx context.Context, conn *pgx.Conn) error {
+	var readOnly string
+	err := conn.QueryRow(ctx, `SHOW transaction_read_only`).Scan(&readOnly)
+	if readOnly == "on" {
+		err = &pgconn.PgError{Severity: "ERROR", Code: codeReadOnly, Message: "the server is a standby, or read-only"}
+	}
+	return engine.Wrap(err, "ping")
 }
 
 // Close implements store.Store.

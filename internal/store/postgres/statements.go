@@ -131,19 +131,20 @@ const (
 
 	sqlMarkFiles = `INSERT INTO staged_files (id, touched, removed) SELECT id, now(), true FROM unnest($1::bigint[]) AS n (id)`
 
-	// sqlTakeIDs allocates so many submission ids.
+	// sqlTakeIDs allocates so many submission ids. The transaction has run sqlAnnounceIDs before.
 	sqlTakeIDs = `SELECT nextval('submission_ids') FROM generate_series(1, $1)`
-
-	// sqlLastID waits for sqlLockSequence, unlike a SELECT from the sequence.
-	sqlLastID = `SELECT COALESCE(pg_sequence_last_value('submission_ids'), 0)`
 
 	// ALTER SEQUENCE is the only way to lock a sequence. This changes nothing.
 	sqlLockSequence = `ALTER SEQUENCE submission_ids CACHE 1`
 	sqlAdvance      = `SELECT setval('submission_ids', $1) FROM submission_ids WHERE last_value <= $1`
 )
 
-// The statements of creates.
+// The statements of creates, and of lists that follow them.
 var (
+	sqlAnnounceIDs = announce("submission_ids")
+	sqlLastID      = `SELECT ` + lastNumber("submission_ids")
+	sqlSettledID   = settledUpTo("submission_ids")
+
 	// sqlInsert stores all rows of a batch or none.
 	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, fields, definition, submitter_key, key, body, files, changed, changer)
 		SELECT n.page_id, n.form_id, n.id, n.username, n.created, n.fields,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,7 +18,8 @@ import (
 
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
-	c := &creation{new: n}
+	d := definition{n.PageID, n.FormID, n.Definition.Hash}
+	c := &creation{new: n, storeDefinition: d.hash != 0 && !s.definitions.has(d)}
 	run := s.writer.queue.Do
 	if c.needsOwnTx() {
 		run = s.createAlone
@@ -25,7 +27,39 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 	if err := run(ctx, c); err != nil {
 		return forms.Submission{}, err
 	}
+	if c.storeDefinition {
+		s.definitions.add(d)
+	}
 	return c.stored.Submission, nil
+}
+
+type definition struct {
+	pageID int64
+	formID string
+	hash   int64
+}
+
+// knownDefinitions are some that are stored, unless another process has deleted the last submission of a form.
+type knownDefinitions struct {
+	mu  sync.Mutex
+	all map[definition]bool
+}
+
+const maxKnownDefinitions = 10_000
+
+func (k *knownDefinitions) has(d definition) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.all[d]
+}
+
+func (k *knownDefinitions) add(d definition) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.all)%maxKnownDefinitions == 0 {
+		k.all = map[definition]bool{}
+	}
+	k.all[d] = true
 }
 
 // Get implements store.Store.

@@ -126,16 +126,20 @@ func (s *Store) create(ctx context.Context, ops []*operation) {
 	}
 }
 
-// insert allocates ids right before they are used, and stores the submissions
-// under them. So ids are in the order of time across all processes.
+// insert allocates ids right before they are used, and stores the submissions under them, in one transaction. So
+// ids are in the order of time across all processes. Another try takes others.
 func (s *Store) insert(ctx context.Context, ops []*operation) error {
 	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		b, err := newBatch(ctx, conn, ops)
+		ids, refusal, err := begin(ctx, conn, ops)
 		if err != nil {
 			return err
 		}
-		if b[0].Value.needsOwnTx() {
-			return b.insertInOwnTx(ctx, conn)
+		b, err := newBatch(ids, ops)
+		if err != nil {
+			return err
+		}
+		if ops[0].Value.needsOwnTx() {
+			return b.insertInOwnTx(ctx, conn, refusal)
 		}
 		return b.insert(ctx, conn)
 	})
@@ -156,19 +160,13 @@ func conflictError(c *creation) error {
 // batch is the creates of one statement.
 type batch []*operation
 
-// newBatch gives ids to the creates. Those of a statement that has failed are used again. It
-// sorts them by their keys, so that two statements with the same keys can't deadlock.
-func newBatch(ctx context.Context, conn *pgx.Conn, ops []*operation) (batch, error) {
-	b := slices.Clone(ops)
-	if b[0].Value.stored.ID == 0 {
-		ids, err := queryIDs(ctx, conn, sqlTakeIDs, len(ops))
-		if err != nil {
+// newBatch gives ids to the creates. It sorts them by their keys, so that two statements with
+// the same keys can't deadlock.
+func newBatch(ids []int64, ops []*operation) (b batch, err error) {
+	b = slices.Clone(ops)
+	for i, op := range b {
+		if op.Value.stored, err = engine.NewRecord(ids[i], &op.Value.new); err != nil {
 			return nil, err
-		}
-		for i, op := range b {
-			if op.Value.stored, err = engine.NewRecord(ids[i], &op.Value.new); err != nil {
-				return nil, err
-			}
 		}
 	}
 	slices.SortStableFunc(b, func(x, y *operation) int {
@@ -234,7 +232,10 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 	if !slices.ContainsFunc(b, func(op *operation) bool { return !isPlain(op) }) {
 		plain := append(slices.Clip(columns[:6]), first.PageID, first.FormID, first.Definition.Hash)
 		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainWithEvents, plain)
-		_, err := conn.Exec(ctx, sql, plain...)
+		steps := &pgx.Batch{}
+		steps.Queue(sql, plain...)
+		steps.Queue(`COMMIT`)
+		err := conn.SendBatch(ctx, steps).Close()
 		if serverCode(err) == codeUniqueViolation { // a row that can be stored is stored by itself
 			err = conflictError(b[0].Value)
 		}
@@ -249,14 +250,20 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // insertEach stores the rows that violate nothing, sets the outcome of each
-// operation, and returns the operations whose rows were refused.
+// operation, and returns the operations whose rows were refused. It commits, unless
+// the create has a transaction of its own.
 func (b batch) insertEach(
 	ctx context.Context, conn *pgx.Conn, columns []any,
 ) (refused map[int64]*operation, err error) {
 	sql, columns := b.withEvents(sqlCreate, sqlCreateWithEvents, columns)
-	stored, err := queryIDs(ctx, conn, sql, columns...)
-	if err != nil {
-		return nil, err
+	var stored []int64
+	steps := &pgx.Batch{}
+	steps.Queue(sql, columns...).Query(collect(&stored))
+	if !b[0].Value.needsOwnTx() {
+		steps.Queue(`COMMIT`)
+	}
+	if err := conn.SendBatch(ctx, steps).Close(); err != nil {
+		return nil, engine.Wrap(err, "create")
 	}
 	refused = make(map[int64]*operation, len(b))
 	for _, op := range b {
@@ -277,7 +284,8 @@ func findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operat
 	if len(refused) == 0 {
 		return
 	}
-	used, err := queryIDs(ctx, conn, sqlKeysUsed, columns...)
+	rows, _ := conn.Query(ctx, sqlKeysUsed, columns...) // the rows have its error
+	used, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		for _, op := range refused {
 			op.Err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -289,10 +297,4 @@ func findUsedKeys(ctx context.Context, conn *pgx.Conn, refused map[int64]*operat
 			op.Err = store.ErrKeyUsed
 		}
 	}
-}
-
-func queryIDs(ctx context.Context, conn *pgx.Conn, sql string, args ...any) ([]int64, error) {
-	rows, _ := conn.Query(ctx, sql, args...) // the rows have its error
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	return ids, engine.Wrap(err, "create")
 }

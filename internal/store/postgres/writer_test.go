@@ -268,10 +268,10 @@ func TestUsedKeysCantBeFound(t *testing.T) {
 	mustCreate(t, s, keyed(sample("first"), "used"))
 	ops := operations(keyed(sample("again"), "used"), sample("new"))
 	err := s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		b, err := newBatch(ctx, conn, ops)
-		if err != nil {
-			return err
-		}
+		ids, _, err := begin(ctx, conn, ops)
+		must(t, err)
+		b, err := newBatch(ids, ops)
+		must(t, err)
 		columns := b.columns()
 		refused, err := b.insertEach(ctx, conn, columns)
 		if err = errors.Join(err, conn.Close(ctx)); err != nil {
@@ -314,7 +314,9 @@ func TestRowsAreInTheOrderOfTheirKeys(t *testing.T) {
 	ops := operations(withSubmitterKey(sample("x"), "c"), sample("x"), withSubmitterKey(sample("x"), "a"), elsewhere, withSubmitterKey(sample("x"), "b"), withSubmitterKey(sample("x"), "a"))
 	var b batch
 	err := openStore(t, newDatabase(t)).do(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-		b, err = newBatch(ctx, conn, ops)
+		ids, _, err := begin(ctx, conn, ops)
+		must(t, err)
+		b, err = newBatch(ids, ops)
 		return err
 	})
 	must(t, err)
