@@ -48,6 +48,7 @@ type formReader struct {
 	conditions []*conditionReader
 	references []boundReference
 	earlierIDs []earlierID
+	unknown    map[string]int // by id of a field that does not exist: the index of its diagnostic
 	rules      int
 	scans      map[int]int // by rank: rules that read all of the field's value
 }
@@ -60,7 +61,7 @@ func (p *reader) readLanguage(root *yaml.Node, block *rawBlock, lang string) (fo
 	f := &forms.Form{PageID: p.pageID}
 	r := &formReader{
 		reader: p, form: f, lang: lang, at: root.Column, hostIDs: block.hostIDs,
-		ranks: map[string]int{}, sections: map[string]int{}, scans: map[int]int{},
+		ranks: map[string]int{}, sections: map[string]int{}, unknown: map[string]int{}, scans: map[int]int{},
 	}
 	noun, idKey := "the block", "form"
 	if block.macros != nil {

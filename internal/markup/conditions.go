@@ -2,6 +2,9 @@ package markup
 
 import (
 	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -60,9 +63,15 @@ func (r *formReader) condition(c *conditionReader) {
 	}
 }
 
+// comparison matches a rule as people may write it, after its noun.
+var comparison = regexp.MustCompile(`^(?:a rule: |(\w+: ))([\p{L}\p{N}_. -]+?) *(?:==?| is ) *([\p{L}\p{N}_. -]+)$`)
+
 // rule reads one comparison: a field, and exactly one operator.
 func (r *formReader) rule(m *yaml.Node, c *conditionReader, noun, hint string) {
 	r.rules++
+	if text := noun + ": " + m.Value; comparison.MatchString(text) {
+		hint = comparison.ReplaceAllString(text, "write $1{field: $2, equals: $3}")
+	}
 	if !r.checkKeys(m, noun, hint, ruleKeys, nil) {
 		return
 	}
@@ -73,7 +82,7 @@ func (r *formReader) rule(m *yaml.Node, c *conditionReader, noun, hint string) {
 	rule := forms.Rule{FieldID: field.Value, Operator: operator}
 	r.operand(m, &rule)
 	c.Rules = append(c.Rules, rule)
-	rank, known := r.rankOf(field, "")
+	rank, known := r.rankOf(field, c.owner, "")
 	switch {
 	case !known:
 		return
@@ -86,7 +95,7 @@ func (r *formReader) rule(m *yaml.Node, c *conditionReader, noun, hint string) {
 	}
 	c.needs = append(c.needs, need{field.Column, rank})
 	r.countScan(m.Column, rule, rank)
-	r.warnOfNoOption(m.Column, c, rule, rank)
+	r.warnOfNoOption(valueOf(m, string(operator)), c, rule, rank)
 }
 
 // operator returns the rule's operator, or "".
@@ -121,12 +130,20 @@ func (r *formReader) countScan(at int, rule forms.Rule, rank int) {
 	}
 }
 
-// rankOf returns the rank of the field that n names. One that does not exist is reported,
-// with the field that was probably meant, or else with the hint. In large forms that field is
+// rankOf returns the rank of the field that n names for an owner. One that does not exist is reported once, with
+// those that name it and the field that was probably meant, or else with the hint. In large forms that field is
 // not searched for: it would take too long.
-func (r *formReader) rankOf(n *yaml.Node, hint string) (rank int, known bool) {
+func (r *formReader) rankOf(n *yaml.Node, owner, hint string) (rank int, known bool) {
 	if rank, known = r.ranks[n.Value]; known {
 		return rank, true
+	}
+	if i, again := r.unknown[n.Value]; again && i < len(r.diagnostics) {
+		const longest = 500
+		message := &r.diagnostics[i].Message
+		if len(*message) < longest && !strings.Contains(*message, owner) {
+			*message += fmt.Sprintf(", %s on line %d", owner, r.line(n.Column))
+		}
+		return 0, false
 	}
 	const few = 100
 	var ids []string
@@ -135,7 +152,9 @@ func (r *formReader) rankOf(n *yaml.Node, hint string) (rank int, known bool) {
 			ids = append(ids, field.ID)
 		}
 	}
-	r.errorf(n.Column, cmp.Or(didYouMean(nearest(n.Value, ids)), hint), "unknown field %s", quote(n.Value))
+	r.unknown[n.Value] = len(r.diagnostics)
+	hint = cmp.Or(didYouMean(nearest(n.Value, ids)), hint)
+	r.errorf(n.Column, hint, "unknown field %s, named by %s", quote(n.Value), owner)
 	return 0, false
 }
 
@@ -224,28 +243,38 @@ func (r *formReader) findCycles() {
 
 // warnOfNoOption warns of a rule that compares a field with a value that is not
 // one of its options.
-func (r *formReader) warnOfNoOption(at int, c *conditionReader, rule forms.Rule, rank int) {
+func (r *formReader) warnOfNoOption(n *yaml.Node, c *conditionReader, rule forms.Rule, rank int) {
 	f := r.form.Fields[rank]
-	values := []string{rule.Value}
-	switch {
-	case len(f.Options) == 0:
+	isCompared := rule.Operator == forms.InList || rule.Operator == forms.Equals && rule.Value != "" ||
+		rule.Operator == forms.Contains && f.MultiValue()
+	if len(f.Options) == 0 || !isCompared {
 		return
-	case rule.Operator == forms.InList, rule.Operator == forms.Equals && f.MultiValue():
-		values = strings.Split(rule.Value, forms.Separator)
-	case rule.Operator == forms.Equals && rule.Value != "", rule.Operator == forms.Contains && f.MultiValue():
-	default:
-		return
+	}
+	nodes := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		nodes = n.Content
 	}
 	const listed = 10
-	for _, v := range values {
-		if now, renamed := f.ValueWas[v]; renamed {
-			r.warnf(at, "write "+now, "%s depends on the value %s, which is now %s", c.owner, quote(v), quote(now))
-			return
-		}
-		if !r.options[rank][v] {
-			r.warnf(at, oneOf(f.Options[:min(len(f.Options), listed)]),
-				"%s depends on the value %s, which is not an option of field %s", c.owner, quote(v), quote(f.ID))
-			return
+	for _, n := range nodes {
+		for v := range strings.SplitSeq(n.Value, forms.Separator) {
+			if now, renamed := f.ValueWas[v]; renamed {
+				r.warnf(n.Column, "write "+now, "%s depends on the value %s, which is now %s", c.owner, quote(v), quote(now))
+				return
+			}
+			if !r.options[rank][v] {
+				r.warnf(n.Column, cmp.Or(caseHint(f, v), oneOf(f.Options[:min(len(f.Options), listed)])),
+					"%s depends on the value %s, which is not an option of field %s", c.owner, quote(v), quote(f.ID))
+				return
+			}
 		}
 	}
+}
+
+// caseHint is the hint for a value that is an option in other letters, or "".
+func caseHint(f *forms.Field, value string) string {
+	i := slices.IndexFunc(f.Options, func(option string) bool { return strings.EqualFold(option, value) })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("write %q: upper and lower case make a difference", f.Options[i])
 }

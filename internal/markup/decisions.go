@@ -29,7 +29,7 @@ func (r *formReader) decisions(m *yaml.Node) {
 // submitterMail reads the id of the field with the submitter's address.
 func (r *formReader) submitterMail(n *yaml.Node) {
 	f := r.form
-	rank, known := r.rankOf(n, `name a field with "validate: email"`)
+	rank, known := r.rankOf(n, "submitterMail", `name a field with "validate: email"`)
 	switch {
 	case !known:
 	case f.Anonymous:

@@ -1,10 +1,8 @@
 package markup
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -63,8 +61,10 @@ func (p *reader) checkKeys(n *yaml.Node, noun, hint string, known []string, unkn
 			seen[key.Value] = key
 		case unknown != nil:
 			unknown(key)
+		case n.Style&yaml.FlowStyle != 0 && isNull(n.Content[i+1]):
+			p.errorf(key.Column, "put a text with a comma into quotes, and a space after the colon of a key", "unknown key %s in %s", quote(key.Value), noun)
 		default:
-			p.errorf(key.Column, wordHint(p, key.Value, known), "unknown key %s in %s", quote(key.Value), noun)
+			p.errorf(key.Column, wordHint(p, noun, key.Value, known), "unknown key %s in %s", quote(key.Value), noun)
 		}
 	}
 	return true
@@ -152,11 +152,7 @@ func choice[T ~string](p *reader, m *yaml.Node, key, noun string, words []T) T {
 	case isNull(n):
 		p.errorf(n.Column, oneOf(words), "%s has no value", noun)
 	default:
-		hint := wordHint(p, n.Value, words)
-		if key == "type" {
-			hint = cmp.Or(typeHints[strings.ToLower(n.Value)], hint)
-		}
-		p.errorf(n.Column, hint, "unknown %s %s", noun, quote(n.Value))
+		p.errorf(n.Column, wordHint(p, noun, n.Value, words), "unknown %s %s", noun, quote(n.Value))
 	}
 	return ""
 }

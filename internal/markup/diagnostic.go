@@ -46,6 +46,7 @@ type reader struct {
 	blocks      []Block
 	formLines   map[string]int // by form id: the line of the first form with it
 	translating bool           // the form was read before, in another language
+	toldMissing bool           // that a text lacks a language of the form
 	defined     int            // bytes of the forms' definitions
 	tree        ast.Node       // of a Markdown page, with its inlines and tables; nil if they take too much work
 }

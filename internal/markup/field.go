@@ -122,7 +122,7 @@ var numberRange = regexp.MustCompile(`^\d+ ?(-|–|\.{2,3}|to) ?\d+$`)
 
 // readOptions reads the options of a field, which are its validation.
 func (r *formReader) readOptions(n *yaml.Node, f *forms.Field) {
-	list := r.items(n, "options", "write [a, b, c]")
+	list := r.items(n, "options", "write [a, b, c], or "+oneALine)
 	switch {
 	case ownValidation[f.Type] != "":
 		r.errorf(n.Column, "", "a field of type %s can't have options", f.Type)
@@ -219,7 +219,7 @@ func (r *formReader) warnOfCurlyQuotes(n *yaml.Node) {
 // checkListValue checks an option, or a value in the list of a rule. Both are
 // joined with forms.Separator.
 func (r *formReader) checkListValue(n *yaml.Node, noun string) {
-	reason, hint := checkText(n.Value), ""
+	reason, hint := checkText(n.Value), "write "+oneALine
 	switch {
 	case strings.TrimSpace(n.Value) == "":
 		r.errorf(n.Column, "put it into quotes if it is a text, or leave it out", "the %s is empty", noun)

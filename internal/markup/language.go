@@ -30,7 +30,7 @@ func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 		others := slices.DeleteFunc(languages, func(l string) bool { return l == byDefault })
 		languages = append([]string{byDefault}, others...)
 	}
-	p.translating = true
+	p.translating, p.toldMissing = true, false
 	defer func() { p.translating = false }()
 	var list []*forms.Form
 	for _, lang := range languages {
@@ -52,9 +52,10 @@ func (r *formReader) inLanguage(n *yaml.Node, key string) *yaml.Node {
 	}
 	tags, texts := r.translations(n, key)
 	found := forms.FindLanguage(tags, r.lang)
-	if found == "" && r.translating {
-		r.report(n.Column, Warning, "add it: whoever reads that language gets another one",
-			"%s has no text in %s, which other texts of the form have", key, quote(r.lang))
+	if found == "" && r.translating && !r.toldMissing {
+		r.toldMissing = true
+		r.report(n.Column, Warning, "write each text in all languages of the form, or without a language: people get another one",
+			"not all texts are in all languages of the form: %s has none in %s", key, quote(r.lang))
 	}
 	if tags == nil {
 		return nil

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -110,7 +111,7 @@ func (r *formReader) reference(m *yaml.Node, key string) *forms.Bound {
 // checkReference reports a bound that names no field that it can.
 func (r *formReader) checkReference(b boundReference) {
 	f, id := r.form.Fields[b.rank], quote(b.field.Value)
-	rank, known := r.rankOf(b.field, "")
+	rank, known := r.rankOf(b.field, b.key+" of field "+quote(f.ID), "")
 	switch {
 	case !known:
 	case rank == b.rank:
@@ -145,7 +146,8 @@ func (r *formReader) defaultValue(n *yaml.Node, f *forms.Field) {
 		reason = "is above max " + f.Max.Value
 	}
 	if reason != "" {
-		r.errorf(n.Column, "a default must be a valid answer", "default %s %s", quote(f.Default), forms.Clip(reason))
+		r.errorf(n.Column, cmp.Or(caseHint(f, f.Default), "a default must be a valid answer"),
+			"default %s %s", quote(f.Default), forms.Clip(reason))
 	}
 }
 

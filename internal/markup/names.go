@@ -3,6 +3,7 @@ package markup
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -130,32 +131,37 @@ func didYouMean(word string) string {
 	return fmt.Sprintf("did you mean %q?", word)
 }
 
-// typeHints are for the names that types of fields have elsewhere.
-var typeHints = map[string]string{
-	"text": useTextfield, "string": useTextfield, "input": useTextfield, "url": useTextfield,
-	"tel": useTextfield, "phone": useTextfield, "time": useTextfield,
-	"number": useNumeric, "numeric": useNumeric, "integer": useNumeric, "int": useNumeric,
-	"float": useNumeric, "decimal": useNumeric, "range": useNumeric,
-	"email": "use textfield with validate: email", "mail": "use textfield with validate: email",
-	"textarea": "use textbox", "multiline": "use textbox", "paragraph": "use textbox",
-	"select": "use dropdown", "list": "use dropdown", "choice": "use radio or dropdown",
-	"multiselect": "use checkbox", "checkboxes": "use checkbox", "multiplechoice": "use checkbox",
-	"boolean": useYesNo, "bool": useYesNo, "yesno": useYesNo, "toggle": useYesNo, "switch": useYesNo,
-	"datetime": "use date", "day": "use date", "calendar": "use date",
-	"upload": "use file", "attachment": "use file", "image": "use file",
+// otherWords are words that people know from elsewhere, in lower case, with hints, by what they stand for.
+var otherWords = []struct{ noun, words, hint string }{
+	{"type", "text string input url tel phone", "use textfield"},
+	{"type", "time", `use textfield, with help such as "Write it as 14:30"`},
+	{"type", "number numeric integer int float decimal range", "use textfield with validate: numeric"},
+	{"type", "email mail", "use textfield with validate: email"},
+	{"type", "textarea multiline paragraph", "use textbox"},
+	{"type", "select list", "use dropdown"},
+	{"type", "choice", "use radio or dropdown"},
+	{"type", "multiselect checkboxes multiplechoice", "use checkbox"},
+	{"type", "boolean bool yesno yes/no toggle switch", "use radio with options: [Yes, No]"},
+	{"type", "rating stars scale likert", "use radio with options: [1, 2, 3, 4, 5] and scale: [Bad, Good]"},
+	{"type", "matrix grid table", "use a section with grid: true, and a radio with the same options for each row"},
+	{"type", "datetime day calendar", "use date"},
+	{"type", "upload attachment image", "use file"},
+	{"validation", "number integer decimal", `did you mean "numeric"?`},
+	{"a field", "description hint placeholder", `did you mean "help"?`},
+	{"a field", "minlength", `leave it out; "required: true" refuses an empty answer`},
+	{"a field", "other", `add the option "other", and a second field with showIf: {field: ID, equals: other}`},
 }
 
-const (
-	useTextfield = "use textfield"
-	useNumeric   = "use textfield with validate: numeric"
-	useYesNo     = "use radio with options: [Yes, No]"
-)
-
-// wordHint is the hint for a word that is none of the known ones. The search takes time,
-// and is left out if the hint would not be listed.
-func wordHint[T ~string](p *reader, s string, words []T) string {
+// wordHint is the hint for a word that is none of the known ones, and stands for a noun. The search takes
+// time, and is left out if the hint would not be listed.
+func wordHint[T ~string](p *reader, noun, s string, words []T) string {
 	if p.full() {
 		return ""
+	}
+	for _, other := range otherWords {
+		if other.noun == noun && slices.Contains(strings.Fields(other.words), strings.ToLower(s)) {
+			return other.hint
+		}
 	}
 	return cmp.Or(didYouMean(nearest(s, words)), oneOf(words))
 }

@@ -1,10 +1,10 @@
 package markup
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -56,7 +56,7 @@ func (p *reader) parseYAML(text string, e *excerpt) *yaml.Node {
 	switch {
 	case errors.Is(err, io.EOF):
 		root := first.Content[0]
-		setOffsets(root, locate)
+		p.setOffsets(root, locate)
 		if p.expandAliases(root) {
 			return root
 		}
@@ -68,11 +68,27 @@ func (p *reader) parseYAML(text string, e *excerpt) *yaml.Node {
 	return nil
 }
 
-func setOffsets(n *yaml.Node, locate func(line, column int) int) {
+// setOffsets makes columns offsets on the page.
+func (p *reader) setOffsets(n *yaml.Node, locate func(line, column int) int) {
 	n.Column = locate(n.Line, n.Column)
 	for _, child := range n.Content {
-		setOffsets(child, locate)
+		p.setOffsets(child, locate)
+		if n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0 && p.spansLines(child) {
+			p.errorf(child.Column, "write "+oneALine+", or put commas between them, or all of a long one into quotes",
+				"%s runs over several lines in brackets", quote(child.Value))
+		}
 	}
+}
+
+// oneALine is how a column of a spreadsheet becomes options.
+const oneALine = "one choice a line, each after a dash"
+
+// spansLines reports whether a text without quotes has several lines. YAML joins them with spaces, so that its
+// value is as long as it is on the page.
+func (p *reader) spansLines(n *yaml.Node) bool {
+	src := p.src[n.Column:]
+	return n.Kind == yaml.ScalarNode && n.Style&quotedStyles == 0 &&
+		bytes.Contains(src[:min(len(n.Value), len(src))], []byte("\n"))
 }
 
 // expandAliases replaces aliases by their targets, so that those who read the nodes meet
@@ -123,40 +139,4 @@ func (p *reader) checkPrintable(text string, locate func(line, column int) int) 
 		}
 	}
 	return true
-}
-
-// yamlHint is a hint for messages of the parser that contain a part.
-type yamlHint struct {
-	part, hint string
-	atStart    bool // the mistake is where the key, quote, list or mapping begins, not where it is noticed
-}
-
-var yamlHints = []yamlHint{
-	{"tab character", "indent with spaces", false},
-	{"cannot start any token", "indent with spaces, and put a text that begins with @, % or ` into quotes", false},
-	{"mapping values are not allowed", "put a text that contains a colon and a space into quotes, " +
-		"and a space after the colon of each key", false},
-	{"could not find expected ':'", `write "key: value", with a space after the colon`, true},
-	{" tag", `put a text that begins with "!" into quotes`, false},
-	{"unknown anchor", `put a text that begins with "*" into quotes`, false},
-	{"expected ',' or", "close it, and put commas between values in brackets", true},
-	{"unexpected end of stream", "close the quotes that begin here", true},
-	{"did not find expected", "check the indentation, and whether brackets and quotes enclose all of the text", false},
-}
-
-// reportYAML reports why a text is not YAML.
-func (p *reader) reportYAML(err error, locate func(line, column int) int) {
-	var e *yaml.LoadError
-	if !errors.As(err, &e) || e.Mark.Line < 1 {
-		p.errorf(locate(1, 1), "", "this is not YAML: %v", err)
-		return
-	}
-	at, hint := e.Mark, ""
-	if i := slices.IndexFunc(yamlHints, func(h yamlHint) bool { return strings.Contains(e.Message, h.part) }); i >= 0 {
-		hint = yamlHints[i].hint
-		if yamlHints[i].atStart && e.ContextMark.Line > 0 {
-			at = e.ContextMark
-		}
-	}
-	p.errorf(locate(at.Line, at.Column), hint, "this is not YAML: %s", e.Message)
 }
