@@ -271,8 +271,8 @@ func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precond
 	change := store.Change{Entries: entries, Files: files}
 	if before := a.Form.ValuesBefore(stored, entries, old.Files, files); len(before) > 0 {
 		change.Step = a.step(now, before)
-		change.Changed, change.Changer = now, change.Step.Username
-		change.Events = a.events(store.SubmissionUpdated, change.Changed, before)
+		change.Changed, change.Changer = change.Step.At, change.Step.Username
+		change.Events = a.events(store.SubmissionUpdated, now, before)
 	}
 	return change, cmp.Or(a.service.checkSize(entries, stored), checkFiles(files, old.Files))
 }

@@ -89,9 +89,9 @@ func (w *world) keepsValue(before, merged forms.Submission, mergeErr error, by s
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		entries[0].Value, want.Changed = "new", w.clock
-		if want.Username != "" {
-			want.Changer = by
+		entries[0].Value, want.Changed, want.Changer = "new", w.clock, by
+		if want.Username == "" {
+			want.Changed, want.Changer = w.clock.Truncate(24*time.Hour), ""
 		}
 		want.Entries = forms.EncodeEntries(nil, entries)
 		if diff := cmp.Diff(want, merged); diff != "" {

@@ -179,8 +179,8 @@ func testLastChange(t *testing.T, on enginetest.Engine) {
 	w.clock = first.Add(time.Hour)
 	changes("another that changes nothing", w.as(owner, "named"), named, "y", first, "editor")
 	changes("a change by the owner", w.as(owner, "named"), named, "z", w.clock, "owner")
-	// Where all may edit, the editor may be the submitter: no name is kept.
-	changes("a change of an anonymous one", w.as(editor, "anonymous"), nobody, "y", w.clock, "")
+	// Where all may edit, the editor may be the submitter: no name and no time is kept, but the day.
+	changes("a change of an anonymous one", w.as(editor, "anonymous"), nobody, "y", w.clock.Truncate(24*time.Hour), "")
 
 	other := w.submits(owner, "named", "created now")
 	day := func(id string) ListOptions {

@@ -146,8 +146,7 @@ func (c *Columns) fix() {
 	c.order = make([]int, 0, len(c.widths))
 	if c.opts.Columns == nil {
 		for i := range c.widths {
-			nameless := c.opts.Zone != nil && c.form.Anonymous && (i == idColumn || i == nameColumn)
-			if !nameless { // numbers of rows would change with the filter
+			if !c.nameless() || i != idColumn && i != nameColumn { // numbers of rows would change with the filter
 				c.order = append(c.order, i)
 			}
 		}
@@ -160,6 +159,9 @@ func (c *Columns) fix() {
 		}
 	}
 }
+
+// nameless reports whether the table must not tell ids and names of users.
+func (c *Columns) nameless() bool { return c.opts.Zone != nil && c.form.Anonymous }
 
 // pick returns the elements of the columns that are written.
 func pick[T any](c *Columns, all []T) []T {

@@ -207,6 +207,9 @@ func (w *XLSX) endRow() { w.xml = append(w.xml, "</row>"...) }
 func (w *XLSX) appendSubmission(sub forms.Submission) {
 	id := strconv.FormatInt(sub.ID, 10)
 	w.beginRow()
+	if w.columns.nameless() {
+		id = strconv.Itoa(w.row)
+	}
 	for i, column := range w.columns.order {
 		switch {
 		case column >= w.columns.fields:
@@ -337,6 +340,9 @@ func (w *XLSX) appendTime(column int, t time.Time, style int) bool {
 // writeNotes writes the sheet of values that their cells can't hold.
 func (w *XLSX) writeNotes() {
 	header := []string{w.columns.opts.metadata()[idColumn], "column", "characters", "problem"}
+	if w.columns.nameless() {
+		header[0] = "row"
+	}
 	w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth})
 	w.kinds = []forms.Validation{forms.Numeric, forms.NoValidation, forms.Numeric, forms.NoValidation}
 	if w.more > 0 {

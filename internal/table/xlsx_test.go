@@ -183,6 +183,18 @@ func TestValueThatNoCellCanHold(t *testing.T) {
 	}
 }
 
+// An export from a page of an anonymous form tells no ids: a note names the row of the sheet.
+func TestNoteOfAnAnonymousForm(t *testing.T) {
+	form := formOf("a")
+	form.Anonymous = true
+	rows := []forms.Submission{submission(4711, "a", "short"), submission(4712, "a", strings.Repeat("x", maxCell+1))}
+	opts := Options{Zone: time.UTC, Headings: []string{"Number", "Time", "Sent by", "Changed"}}
+	notes, _ := sheet(t, open(t, table{form, rows}.xlsx(t, opts)), "notes", 3)
+	if diff := cmp.Diff([][]string{{"row", "column", "characters"}, {"3", "a", "32768"}}, notes); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // A form without fields has fewer columns than the notes.
 func TestNoteOfAFormWithoutFields(t *testing.T) {
 	s := submission(1)
