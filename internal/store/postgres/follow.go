@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -90,7 +91,7 @@ func (s *settled) look(l *look) {
 	s.mu.Lock()
 	s.next, s.begun = nil, time.Now()
 	s.mu.Unlock()
-	l.err = engine.Protect(func() error {
+	l.err = panics.ToError(func() error {
 		upTo, err := s.read(context.Background())
 		if err == nil {
 			s.upTo.Store(upTo)
