@@ -115,6 +115,9 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
+	if wiki, ok := source.(*pages.Wiki); ok {
+		wiki.Memory = store
+	}
 	var tasks sync.WaitGroup
 	defer func() { err = errors.Join(err, closeServed(store, &tasks)) }()
 	svc := service.New(service.Options{

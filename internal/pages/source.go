@@ -35,7 +35,7 @@ type Source interface {
 
 	// List returns the pages with forms that the source knows of and the user may view,
 	// by ascending id. A directory knows of all; a live wiki has too many, so it lists
-	// those that were asked for since the start. The caller may change the slice.
+	// those that were asked for before. The caller may change the slice.
 	// Errors: as for Page, without ErrNotFound.
 	List(ctx context.Context, user User) ([]View, error)
 
@@ -137,6 +137,9 @@ type Page struct {
 
 	// InWiki: the page is one of a live wiki, which decides about rights.
 	InWiki bool
+
+	// IsOutline: the page was not read yet. Nothing else is known but ids and titles.
+	IsOutline bool
 
 	// Diagnostics is what is wrong with the page as it is written now, also while
 	// earlier definitions are in force. Only editors may see it. It is cut where

@@ -35,7 +35,7 @@ const (
 	maxRights = 1 << 17
 	// maxPagesBytes bounds the cache of pages.
 	maxPagesBytes = 32 << 20
-	// maxListed is how many pages are listed: those that are used most.
+	// maxListed is how many pages are listed: those that are used most, then those that were read last before the start.
 	maxListed = 100
 )
 
@@ -45,6 +45,7 @@ type WikiOptions struct {
 	Format  markup.Format   // of its pages
 	Recheck time.Duration   // how long rights count
 	Options *markup.Options // as for markup.Parse
+	Memory  Memory          // of pages that were read before; nil for none
 	Logger  *slog.Logger
 	Now     func() time.Time // nil is time.Now
 }
@@ -65,6 +66,7 @@ type Wiki struct {
 	looks  singleflight.Group // for rights and versions, by session and page
 	checks singleflight.Group // for versions, by page
 	texts  singleflight.Group // by page
+	behind singleflight.Group // for pages that are not read on request: one at a time, for one user
 
 	// checkAfter is when versions of pages may be looked at again, in Unix nanoseconds:
 	// the wiki is slow, or fails.
@@ -355,13 +357,16 @@ func (w *Wiki) readText(
 	next.InWiki, next.size = true, sizeOf(next.Page)
 	w.AddKeeps(nil, next.Page)
 	w.pages.Set(page.ID, next)
+	if w.Memory != nil {
+		go w.setOutline(context.WithoutCancel(ctx), next.Page)
+	}
 	log := w.Logger.With("title", page.Title)
 	logDiagnostics(log.With("page", page.ID), parsed.Diagnostics)
 	logBroken(log, &parsed, next.Page)
 	return next, nil
 }
 
-// List implements Source.
+// List implements Source. Pages that were not read since the start are read behind it, for the next one.
 func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 	if user.Wiki.Session == nil {
 		return nil, nil
@@ -375,15 +380,27 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 			break
 		}
 	}
+	outlines, err := w.outlines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, outlines[:min(len(outlines), maxListed-len(list))]...)
 	rights, err := w.rightsOn(ctx, user.Wiki, list)
 	if err != nil {
 		return nil, err
 	}
 	var views []View
+	var unread []int64
 	for _, page := range list {
 		if r := rights[page.ID]; r.View {
 			views = append(views, View{page.Page, r.Rights})
+			if page.IsOutline {
+				unread = append(unread, page.ID)
+			}
 		}
+	}
+	if unread != nil {
+		w.behind.DoChan("", panics.Guarded(func() (any, error) { return nil, w.readAll(ctx, user, unread) }))
 	}
 	slices.SortFunc(views, func(a, b View) int { return cmp.Compare(a.ID, b.ID) })
 	return views, nil

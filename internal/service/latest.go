@@ -18,7 +18,7 @@ type OwnSubmission struct {
 
 // Latest returns the caller's latest submissions to the forms of the listed
 // pages, the latest first, at most limit. It looks at the caller's last
-// store.MaxLatest submissions, and leaves out forms that have become anonymous.
+// store.MaxLatest submissions, and leaves out forms that have become anonymous, or are known by their titles alone.
 // The list is what Pages has returned for the same caller, or a part of it.
 func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, limit int) ([]OwnSubmission, error) {
 	found, err := s.opts.Store.Latest(ctx, who.Name)
@@ -32,7 +32,7 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 	var own []OwnSubmission
 	for _, sub := range found {
 		page, ok := byID[sub.PageID]
-		if !ok || len(own) == limit {
+		if !ok || page.IsOutline || len(own) == limit {
 			continue
 		}
 		form := page.Form(sub.FormID)

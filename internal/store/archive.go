@@ -14,6 +14,7 @@ type Engine interface {
 	Store
 	Archive
 	Settings
+	Outlines
 	Files
 	Sessions
 	Events

@@ -53,6 +53,7 @@ func Run(t *testing.T, open Opener, sql SQL) {
 		{"load", loadTests},
 		{"settings", settingTests},
 		{"sessions", sessionTests},
+		{"outlines", outlineTests},
 		{"events", eventTests},
 		{"model", modelTests},
 	}

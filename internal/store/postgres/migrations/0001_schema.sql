@@ -95,6 +95,13 @@ CREATE TABLE keeps (
 	PRIMARY KEY (page_id, form_id)
 );
 
+-- Outlines of pages of a live wiki, see store.Outlines.
+CREATE TABLE outlines (
+	page_id bigint PRIMARY KEY,
+	outline text   NOT NULL,
+	set_at  bigint NOT NULL -- milliseconds since 1970, UTC
+);
+
 -- What listeners are to be told of, see store.Events. A row is deleted when it was
 -- delivered. There is no primary key: each index costs time at every change.
 CREATE TABLE events (

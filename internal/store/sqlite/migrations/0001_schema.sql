@@ -112,6 +112,13 @@ CREATE TABLE keeps (
 	PRIMARY KEY (page_id, form_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Outlines of pages of a live wiki, see store.Outlines.
+CREATE TABLE outlines (
+	page_id INTEGER PRIMARY KEY,
+	outline TEXT    NOT NULL,
+	set_at  INTEGER NOT NULL -- milliseconds since 1970, UTC
+) STRICT;
+
 -- What listeners are to be told of, see store.Events. A row is deleted when it was
 -- delivered. AUTOINCREMENT: the id of a deleted row is never given again.
 CREATE TABLE events (
