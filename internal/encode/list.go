@@ -40,8 +40,9 @@ func SendList(
 	asked.Filter.Numbers, asked.table.Columns = view.Numbers, view.Columns
 	asked.Follow = view.Follow && asked.Sort == nil && !asked.Descending && (asked.Limit > 0 || view.Params.Values.Has("after"))
 	if asked.table.Labels && view.Zone != nil {
-		asked.table.Zone, asked.table.Headings, asked.Changes = view.Zone, view.Headings, true
+		asked.table.Zone, asked.table.Headings = view.Zone, view.Headings
 	}
+	asked.Changes = asked.table.Zone != nil || view.Columns != nil
 	var page service.ListPage
 	asked.Begin = func(p service.ListPage) error { page = p; return nil }
 	asked.Check = func() error { return c.MayStillList(access) }

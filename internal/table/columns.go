@@ -49,10 +49,10 @@ func (o Options) metadata() []string {
 	if o.Zone != nil {
 		return slices.Clone(o.Headings)
 	}
-	return slices.Clone(metadataIDs[:changedColumn])
+	return slices.Clone(metadataIDs)
 }
 
-// metadataIDs are the columns before those of fields. Only tables for people have the last one.
+// metadataIDs are the columns before those of fields. Only tables for people have the last one, unless it is asked for.
 var metadataIDs = []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsername, forms.ColumnChanged}
 
 // Indices of metadataIDs.
@@ -126,7 +126,7 @@ func (c *Columns) Add(sub forms.Submission) error {
 		}
 		widen(&column.width, len(v.Value))
 	}
-	if c.fields+len(c.form.Fields)+len(c.retired) > MaxColumns {
+	if max(len(c.opts.Headings), changedColumn)+len(c.form.Fields)+len(c.retired) > MaxColumns {
 		return ErrTooManyColumns
 	}
 	return nil
@@ -146,13 +146,17 @@ func (c *Columns) fix() {
 	c.order = make([]int, 0, len(c.widths))
 	if c.opts.Columns == nil {
 		for i := range c.widths {
-			if !c.nameless() || i != idColumn && i != nameColumn { // numbers of rows would change with the filter
+			hidden := i == changedColumn && c.opts.Zone == nil
+			if c.nameless() { // numbers of rows would change with the filter
+				hidden = i == idColumn || i == nameColumn
+			}
+			if !hidden {
 				c.order = append(c.order, i)
 			}
 		}
 	}
 	for _, id := range c.opts.Columns {
-		if i := slices.Index(metadataIDs[:c.fields], id); i >= 0 {
+		if i := slices.Index(metadataIDs, id); i >= 0 {
 			c.order = append(c.order, i)
 		} else if rank := c.form.Index().Rank(id); rank >= 0 {
 			c.order = append(c.order, c.fields+rank)
@@ -189,10 +193,10 @@ func (c *Columns) header(labels bool) []string {
 // of that.
 func (c *Columns) appendTime(dst []byte, t time.Time) []byte {
 	switch {
-	case c.opts.Zone == nil:
-		return append(forms.AppendTime(dst, t), 'Z')
 	case t.IsZero():
 		return dst
+	case c.opts.Zone == nil:
+		return append(forms.AppendTime(dst, t), 'Z')
 	default:
 		return t.In(c.opts.Zone).AppendFormat(dst, c.layout())
 	}

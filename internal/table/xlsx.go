@@ -159,10 +159,7 @@ func (w *XLSX) writeParts(parts []workbookPart) {
 func (w *XLSX) beginResults() {
 	w.results++
 	widths := slices.Clone(w.columns.widths)
-	widths[idColumn], widths[timeColumn] = idWidth, timestampWidth
-	if w.columns.opts.Zone != nil {
-		widths[changedColumn] = timestampWidth
-	}
+	widths[idColumn], widths[timeColumn], widths[changedColumn] = idWidth, timestampWidth, timestampWidth
 	w.beginSheet(w.results, w.columns.header(w.columns.opts.Labels), pick(w.columns, widths))
 }
 

@@ -55,3 +55,20 @@ func TestTablesForPeople(t *testing.T) {
 		{"1800-01-01", "", "y", "z"},
 	})
 }
+
+// The time of the last change is a column without labels, too, if it is asked for.
+func TestChangedColumn(t *testing.T) {
+	changed := submission(2, "a", "x")
+	changed.Changed = created.Add(24 * time.Hour)
+	tb := table{formOf("a"), []forms.Submission{submission(1, "a", "w"), changed}}
+	opts := Options{Columns: []string{"a", forms.ColumnChanged}}
+	want := [][]string{{"a", "_changed"}, {"w", ""}, {"x", "2026-11-16T19:00:00.007Z"}}
+	if diff := cmp.Diff(want, readCSV(t, tb.csv(t, opts))); diff != "" {
+		t.Errorf("CSV (-want +got):\n%s", diff)
+	}
+	book := open(t, tb.xlsx(t, opts))
+	shown, _ := sheet(t, book, "results", 2)
+	if shown[0][1] != "_changed" || shown[1][1] != "" || timestamp(t, book, "results", "B3") != want[2][1] {
+		t.Errorf("XLSX has %q", shown)
+	}
+}

@@ -303,6 +303,10 @@ func TestResultsShowChanges(t *testing.T) {
 		}
 	}
 	e.get(t, "carol", "/page/1/form/feedback/submission/1").wantNoHTML("Changed by")
+	file := e.get(t, "carol", feedbackResults+".csv?labels=false&bom=false&columns=_changed&columns=_id").body
+	if want := "_changed,_id\r\n,1\r\n2025-11-16T14:03:"; !strings.HasPrefix(file, want) {
+		t.Errorf("exported: %s", file)
+	}
 }
 
 func TestResultsEmpty(t *testing.T) {
