@@ -63,7 +63,7 @@ func checkCommand(streams Streams) *cli.Command {
 			mailDomainsFlag(&notified),
 			textFlag("against", &from,
 				"store to check the pages against: its data directory, sqlite:DIR or postgres://USER@HOST/NAME"),
-			valueFlag("timezone", &zoneName, "UTC", "with --against: where days begin, as for serve"),
+			valueFlag("timezone", &zoneName, "UTC", "zone of opens and closes, and with --against where days begin, as for serve"),
 			wikiCAFlag(&options.CAFile),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -88,7 +88,7 @@ func checkCommand(streams Streams) *cli.Command {
 			}
 			out := bufio.NewWriter(streams.Out)
 			c := checker{
-				out: out, format: format, options: &markup.Options{MailDomains: domains},
+				out: out, format: format, options: &markup.Options{MailDomains: domains, Zone: zone},
 				files: map[int64][]string{}, seen: map[string]bool{},
 			}
 			if from != "" {

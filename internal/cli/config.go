@@ -113,7 +113,7 @@ func (c *config) check(cmd *cli.Command) error {
 	c.web.FrameAncestors, originsErr = parseOrigins(c.frameAncestors)
 	c.zone, zoneErr = parseZone(c.timezone)
 	c.mailer.Language = c.web.Language
-	c.markup = markup.Options{MailDomains: c.mailer.Domains, NoMail: c.mailer.Server == ""}
+	c.markup = markup.Options{MailDomains: c.mailer.Domains, NoMail: c.mailer.Server == "", Zone: c.zone}
 	return cmp.Or(
 		// Empty would mean every interface, and any port.
 		refuse(s.Listen == "", "--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces"),

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -185,8 +186,6 @@ func (r *formReader) name(m *yaml.Node, key, noun, shownKey string) (name string
 	return n.Value, n.Column
 }
 
-const momentHint = "write a day such as 2026-03-31, or a time with its zone such as 2026-03-31T18:00:00+02:00"
-
 // opening reads when the form takes submissions.
 func (r *formReader) opening(m *yaml.Node) {
 	f := r.form
@@ -215,9 +214,17 @@ func (r *formReader) moment(m *yaml.Node, key string) forms.Moment {
 	case forms.IsDay(n.Value):
 		return forms.Moment{Day: n.Value}
 	}
+	text := strings.Replace(strings.ToUpper(n.Value), " ", "T", 1)
 	var t time.Time
-	if t.UnmarshalText([]byte(strings.ToUpper(n.Value))) != nil || t.UTC().Year() < 1 || t.IsZero() {
-		r.errorf(n.Column, momentHint, "%s %s is neither a day nor a time", key, quote(n.Value))
+	err := t.UnmarshalText([]byte(text))
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if err != nil {
+			t, err = time.ParseInLocation(layout, text, r.zone)
+		}
+	}
+	if err != nil || t.UTC().Year() < 1 || t.IsZero() {
+		r.errorf(n.Column, fmt.Sprintf("write a day such as 2026-03-31, or a time in the zone %s such as 2026-03-31 18:00", r.zone),
+			"%s %s is neither a day nor a time", key, quote(n.Value))
 		return forms.Moment{}
 	}
 	return forms.Moment{Time: t.UTC()}

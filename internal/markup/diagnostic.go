@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
@@ -39,6 +40,7 @@ type reader struct {
 	pageID      int64
 	pageLang    string // see Meta.Lang
 	server      *Options
+	zone        *time.Location // of times without one
 	diagnostics []offsetDiagnostic
 	unlisted    Severity // the highest of the diagnostics beyond MaxDiagnostics, "" for none
 	unreadable  bool

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/yuin/goldmark/ast"
 	"go.yaml.in/yaml/v4"
@@ -134,6 +135,7 @@ func (b Block) Position(src []byte, f forms.Finding) (line, column int) {
 type Options struct {
 	NoMail      bool // it sends none
 	MailDomains forms.MailDomains
+	Zone        *time.Location // of times without a zone; nil for UTC
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
@@ -166,7 +168,10 @@ func parse(format Format, nameID int64, src []byte, options *Options, meta *Meta
 // fuzz tests call it in order to see panics.
 func (page *Page) read(format Format, nameID int64, src []byte, options *Options, meta *Meta) {
 	p := newReader(src)
-	p.pageID, p.server = nameID, options
+	p.pageID, p.server, p.zone = nameID, options, time.UTC
+	if options != nil && options.Zone != nil {
+		p.zone = options.Zone
+	}
 	page.ID, page.Meta = nameID, noAccess()
 	isGood := p.check(len(src))
 	if meta == nil && isGood {

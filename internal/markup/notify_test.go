@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -62,6 +63,34 @@ func TestNoMail(t *testing.T) {
 		}
 		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") || len(page.Blocks) != 1 || page.Blocks[0].Form == nil {
 			t.Errorf("%s: %q, want %q; %+v", tt.name, got, tt.want, page.Blocks)
+		}
+	}
+}
+
+// Times without a zone are in that of the server, which messages name.
+func TestTimesInTheZoneOfTheServer(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"2026-11-20 18:00": "2026-11-20T17:00:00Z", "2026-11-20T18:00": "2026-11-20T17:00:00Z",
+		"2026-07-20 18:00:30": "2026-07-20T16:00:30Z", "2026-07-20T18:00:30": "2026-07-20T16:00:30Z",
+		"2026-11-20 18:00:00+02:00": "2026-11-20T16:00:00Z", "2026-11-20": "2026-11-20",
+		"20.11.2026 18:00": `closes "20.11.2026 18:00" is neither a day nor a time ` +
+			"(write a day such as 2026-03-31, or a time in the zone Europe/Berlin such as 2026-03-31 18:00)",
+	} {
+		src := "form: a\ncloses: " + text + "\nfields: [{id: x, type: date}]\n"
+		block, problems := ParseForm(1, "", []byte(src), &Options{Zone: berlin})
+		got := ""
+		if block.Form != nil {
+			got = dumpMoment(block.Form.Closes)
+		}
+		for _, p := range problems {
+			got += p.Message + " (" + p.Hint + ")"
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
 }

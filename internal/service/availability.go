@@ -13,10 +13,6 @@ import (
 type Availability struct {
 	Reason *forms.Message // why it takes none, for the caller; nil while it does
 	State  *forms.Message // the same for everybody, in a word or two
-	// At is when it opens, if Early, or else has closed: pages show a point in time in the
-	// zone of their reader. It is zero if the Reason is another one, or names a day.
-	At    time.Time
-	Early bool
 	// Closes is in the zone of the service, and zero if the form does not close. A
 	// form that closes on a day closes when the next day begins.
 	Closes time.Time
@@ -26,7 +22,10 @@ type Availability struct {
 
 // Availability returns the state of the form now.
 func (a *Access) Availability(ctx context.Context) (Availability, error) {
-	v := a.window(a.Now())
+	v := Window(a.Form, a.Now())
+	if a.Rights.Blocked {
+		v.Reason, v.State = errBlocked.Detail, nil
+	}
 	if v.Reason != nil || a.Form.Limit == 0 {
 		return v, nil
 	}
@@ -37,18 +36,16 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	return v, Explain(err)
 }
 
-// window is Availability without a look at what is stored.
-func (a *Access) window(now time.Time) (v Availability) {
-	f, zone := a.Form, now.Location()
+// Window is the availability of a form to everybody, without a look at what is stored.
+func Window(f *forms.Form, now time.Time) (v Availability) {
+	zone := now.Location()
 	if !f.Closes.IsZero() {
 		v.Closes = f.Closes.End(zone)
 	}
 	switch {
-	case a.Rights.Blocked:
-		v.Reason = errBlocked.Detail
 	case f.IsEarly(now, zone):
-		v.State, v.Early, v.At = forms.Say("Not open yet"), true, f.Opens.Time.In(zone)
-		var opens any = v.At
+		v.State = forms.Say("Not open yet")
+		var opens any = f.Opens.Time.In(zone)
 		if f.Opens.Day != "" {
 			opens = forms.Plain(f.Opens.Day)
 		}
@@ -58,8 +55,8 @@ func (a *Access) window(now time.Time) (v Availability) {
 		v.Reason = forms.Say("this form has closed: it took submissions until the end of {0} ({1})",
 			forms.Plain(f.Closes.Day), zone.String())
 	case f.IsOver(now, zone):
-		v.State, v.At = forms.Say("Closed"), f.Closes.Time.In(zone)
-		v.Reason = forms.Say("this form has closed: it took submissions until {0} ({1})", v.At, zone.String())
+		v.State = forms.Say("Closed")
+		v.Reason = forms.Say("this form has closed: it took submissions until {0} ({1})", v.Closes, zone.String())
 	}
 	return v
 }
@@ -73,7 +70,7 @@ func (a *Access) mayWrite(now time.Time) error {
 	if a.Rights.Blocked {
 		return errBlocked
 	}
-	if reason := a.window(now).Reason; reason != nil {
+	if reason := Window(a.Form, now).Reason; reason != nil {
 		return forms.InvalidRequest(reason)
 	}
 	return nil

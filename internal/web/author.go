@@ -235,10 +235,10 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge {
 		return nil
 	}
-	used := 0
+	used, now := 0, c.Site.Backend.Service.Now()
 	for _, f := range form.Languages() {
 		view, err := c.formView("preview"+f.Lang, f, filling{
-			values: f.Defaults(c.Site.Backend.Service.Now()), tag: page.lang,
+			values: f.Defaults(now), tag: page.lang,
 		})
 		if err != nil {
 			return err
@@ -253,7 +253,9 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 			return err
 		}
 		used += len(html)
-		page.Previews = append(page.Previews, &pageForm{Form: html, Notes: Notes{Form: f}})
+		notes := Notes{Form: f}
+		notes.tell(c.Lang, service.Window(f, now))
+		page.Previews = append(page.Previews, &pageForm{Form: html, Notes: notes})
 	}
 	var indented bytes.Buffer
 	_ = json.Indent(&indented, encode.Form(c.Translated(form)), "", "  ") // it is JSON of our own

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -21,8 +22,6 @@ type Notes struct {
 	Notice    string
 	Submitted bool      // an anonymous form that takes one submission has it
 	Closed    string    // why the form takes no submissions; "" while it does
-	ClosedAt  time.Time // when it has closed or, if Early, opens; zero if Closed says it
-	Early     bool
 	Until     time.Time // when it closes, in the zone of its day; zero if it does not
 	Left      int       // places that are left while it is open; 0 without a limit
 }
@@ -45,17 +44,20 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 	if err != nil {
 		return n, err
 	}
-	switch {
-	case available.Reason != nil:
-		n.Closed = upperFirst(c.Lang.Text("{0}.", available.Reason))
-		n.ClosedAt, n.Early = available.At, available.Early
-	default:
-		n.Until, n.Left = available.Closes, available.Left
-	}
+	n.tell(c.Lang, available)
 	if n.Form.Anonymous && n.Form.OneSubmission {
 		n.Submitted, err = access.Submitted(c.Context())
 	}
 	return n, err
+}
+
+// tell adds whether the form takes submissions.
+func (n *Notes) tell(l *lang.Language, available service.Availability) {
+	if available.Reason != nil {
+		n.Closed = upperFirst(l.Text("{0}.", available.Reason))
+	} else {
+		n.Until, n.Left = available.Closes, available.Left
+	}
 }
 
 // Problems is what is wrong with a page, for its editors: the messages of check.

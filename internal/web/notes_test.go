@@ -3,6 +3,7 @@ package web
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // Under its heading, a form says who reads the answers, and promises no more than that.
@@ -127,8 +128,21 @@ func TestEditorsSeeBrokenEdits(t *testing.T) {
 	e.get(t, "alice", "/page/1").wantNoHTML("klingonisch")
 }
 
-// A point in time is shown in the zone of the reader, which a script knows.
+// A point in time is shown in the server's zone, on the page and while the form is written.
 func TestFormOpensAtATime(t *testing.T) {
-	e := newEnv(t, page1("edit: [carol]\n", "form: f\nopens: 2099-01-02T03:04:05+01:00\nfields: [{id: a, type: textfield}]\n"))
-	e.get(t, "alice", "/page/1/form/f").wantHTML(`it opens on <time datetime="2099-01-02T02:04:05`)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := func(key string) string {
+		return "form: f\n" + key + ": 2099-01-02T03:04:05+01:00\nfields: [{id: a, type: textfield}]\n"
+	}
+	e, b := newAlice(t, page1("edit: [carol]\n", form("opens")), func(o *envOptions) { o.service.Zone = berlin })
+	for _, show := range []func(text string) *answer{b.write, func(text string) *answer {
+		e.Write(t, "1.md", page1("edit: [carol]\n", text)["1.md"])
+		return b.get("/page/1/form/f")
+	}} {
+		show(form("opens")).want(200, "This form is not open yet: it opens on 2099-01-02 03:04 (Europe/Berlin).")
+		show(form("closes")).want(200, "Open until 2099-01-02 03:04 (Europe/Berlin)")
+	}
 }

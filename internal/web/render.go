@@ -33,6 +33,7 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"say":          l.Say,
 		"day":          l.Day,
 		"dayText":      l.DayText,
+		"there":        l.Time, // in the zone that the time has
 		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"languages":    languageLinks(l),
