@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v3"
 )
@@ -127,11 +130,19 @@ func asUsageError(_ context.Context, cmd *cli.Command, err error, _ bool) error 
 	if !unknown {
 		return &configError{err, true}
 	}
-	hint := cli.SuggestFlag(cmd.Flags, name, false)
-	if name == "" || !strings.HasPrefix(hint, "--"+name[:1]) {
-		return usagef("%s has no flag --%s", cmd.Name, name)
+	if hint := similar(cmd, name); hint != "" {
+		return usagef("%s has no flag --%s: did you mean --%s?", cmd.Name, name, hint)
 	}
-	return usagef("%s has no flag --%s: did you mean %s?", cmd.Name, name, hint)
+	return usagef("%s has no flag --%s", cmd.Name, name)
+}
+
+// similar is the flag that is most like an unknown one, if they begin alike.
+func similar(cmd *cli.Command, name string) string {
+	hint := strings.TrimPrefix(cli.SuggestFlag(cmd.Flags, name, false), "--")
+	if name == "" || !strings.HasPrefix(hint, name[:1]) {
+		return ""
+	}
+	return hint
 }
 
 // quoteArgument quotes an argument for a message. It hides URLs: that of a database
@@ -144,8 +155,28 @@ func quoteArgument(arg string) string {
 }
 
 // env names the environment variable of a flag.
-func env(flag string) cli.ValueSourceChain {
-	return cli.EnvVars("FORMULARY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
+func env(flag string) cli.ValueSourceChain { return cli.EnvVars(variableOf(flag)) }
+
+func variableOf(flag string) string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+const variablePrefix = "FORMULARY_"
+
+// otherVariable matches what is no flag: passwords, and what Kubernetes sets for a service of this name.
+var otherVariable = regexp.MustCompile(`^smtp-password$|^wiki-(user|password|token)$|(^|-)(port|service-host)(-|$)`)
+
+// warnOfVariables warns of variables that may be misspelt. Those of other commands are known, too.
+func warnOfVariables(cmd *cli.Command, log *slog.Logger) {
+	for _, text := range os.Environ() {
+		variable, _, _ := strings.Cut(text, "=")
+		name, ours := strings.CutPrefix(variable, variablePrefix)
+		name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+		isFlag := func(c *cli.Command) bool { return similar(c, name) == name }
+		if ours && !otherVariable.MatchString(name) && !slices.ContainsFunc(cmd.Root().Commands, isFlag) {
+			log.Warn("unknown environment variable", "name", variable, "did_you_mean", variableOf(similar(cmd, name)))
+		}
+	}
 }
 
 // textFlag is a flag with its environment variable, as are those below. Parsing sets what
@@ -158,16 +189,4 @@ func valueFlag(name string, to *string, value, usage string) cli.Flag {
 
 func listFlag(name string, to *[]string, usage string) cli.Flag {
 	return &cli.StringSliceFlag{Name: name, Destination: to, Usage: usage, Sources: env(name)}
-}
-
-func boolFlag(name string, to *bool, usage string) cli.Flag {
-	return &cli.BoolFlag{Name: name, Destination: to, Usage: usage, Sources: env(name)}
-}
-
-func intFlag(name string, to *int, value int, usage string) cli.Flag {
-	return &cli.IntFlag{Name: name, Destination: to, Value: value, Usage: usage, Sources: env(name)}
-}
-
-func durationFlag(name string, to *time.Duration, value time.Duration, usage string) cli.Flag {
-	return &cli.DurationFlag{Name: name, Destination: to, Value: value, Usage: usage, Sources: env(name)}
 }

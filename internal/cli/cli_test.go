@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,7 +52,14 @@ func TestUsageErrorsHaveStatus2(t *testing.T) {
 }
 
 const usageErrors = `- | serve --bogus | bogus
-- | serve --max-body much | max-body
+- | serve --max-body much | "much" for flag -max-body: use a size such as 500kB, 10MB or 10MiB, or a number of bytes
+- | serve --sweep-interval 5months | "5months" for flag -sweep-interval: use a time such as 90s, 15m, 12h or 31d
+- | serve --max-connections 1e3 | "1e3" for flag -max-connections: use a whole number, such as 100
+- | serve --metrics=maybe | "maybe" for flag -metrics: use yes or no
+- | serve --max-bdoy 1 | serve has no flag --max-bdoy: did you mean --max-body?
+- | serve --listen 8080 | --listen "8080": use an address such as 127.0.0.1:8080, or :8080 for all interfaces
+- | serve --listen localhost: | --listen "localhost:": use an address
+- | serve --listen :99999 | --listen ":99999": use an address
 - | serve --max-body 0 | --max-body 0: use 1 or more
 - | serve --max-file 0 | --max-file 0: use 1 or more
 - | serve --max-connections 0 | --max-connections 0: use 1 or more
@@ -59,8 +67,8 @@ const usageErrors = `- | serve --bogus | bogus
 - | serve --timezone Local | --timezone "Local": there is no such zone
 - | serve --language tlh | --language "tlh": use one of en, ar, de, es, fr, it, ja, nl, pl, pt
 FORMULARY_MAX_BODY=-1 | serve | --max-body -1: use 1 or more
-FORMULARY_MAX_BODY=much | serve | "FORMULARY_MAX_BODY"
-FORMULARY_ACCESS_LOG=maybe | serve | "FORMULARY_ACCESS_LOG"
+FORMULARY_MAX_BODY=much | serve | FORMULARY_MAX_BODY "much": use a size
+FORMULARY_ACCESS_LOG=maybe | serve | FORMULARY_ACCESS_LOG "maybe": use yes or no
 FORMULARY_LOG_LEVEL=loud | serve | --log-level "loud"
 - | serve --trusted-proxies 10.0.0.1,proxy | --trusted-proxies "proxy"
 - | serve --trusted-proxies ::ffff:10.0.0.0/104 | --trusted-proxies "::ffff:10.0.0.0/104"
@@ -84,7 +92,7 @@ FORMULARY_SMTP=smtp://host | serve --mail-from ann@example.org | and --public-ur
 - | hooks list --hooks none | --data DIR
 - | hooks test crm | --hooks FILE
 - | check --format xml . | --format "xml": use text, json or github
-FORMULARY_STRICT=maybe | check . | "FORMULARY_STRICT"
+FORMULARY_STRICT=maybe | check . | FORMULARY_STRICT "maybe"
 `
 
 // Who has a file or a hook of this name does not get help, and status 0, instead.
@@ -134,15 +142,55 @@ func TestStartFailures(t *testing.T) {
 		{"no pages", "--pages", none, 2},
 		{"pages are a file", "--pages", file, 2},
 		{"address in use", "--listen", used.Addr().String(), 1},
-		{"data are a file", "--data", file, 1},
+		{"damaged key", "--anonymous-key", file, 2},
+		{"empty stylesheet", "--brand-css", file, 2},
+		{"data are a file", "--data", file, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
 			defer cancel()
-			if code, said := run(ctx, serveArgs(t, tt.flag, tt.value)...); code != tt.want || strings.Contains(said, "--help") {
+			args := serveArgs(t, tt.flag, tt.value)
+			if code, said := run(ctx, args...); code != tt.want || strings.Contains(said, "--help") {
 				t.Errorf("status %d, want %d: %s", code, tt.want, said)
 			}
+			if _, err := os.Stat(args[8]); tt.want == 2 && err == nil {
+				t.Error("a store was made")
+			}
 		})
+	}
+}
+
+// What can't be used is found before a store is made, or in it. Trying again does not help.
+func TestRefusedByTheStore(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
+	defer cancel()
+	none := filepath.Join(t.TempDir(), "none")
+	args := serveArgs(t, "--tls-cert", none, "--tls-key", none)
+	code, said := run(ctx, args...)
+	if _, err := os.Stat(args[8]); code != 2 || err == nil || !strings.Contains(said, "--tls-cert wants a PEM file") {
+		t.Errorf("status %d, store: %v: %s", code, err, said)
+	}
+	args = args[:9]
+	if code, said := run(ctx, append(args, "--listen", "192.0.2.1:1")...); code != 1 {
+		t.Fatalf("a store was not made: status %d: %s", code, said)
+	}
+	testkit.Must(t, os.Remove(filepath.Join(args[8], anonymousKeyFile)))
+	if code, said := run(ctx, args...); code != 2 || !strings.Contains(said, "--new-anonymous-key") {
+		t.Errorf("status %d: %s", code, said)
+	}
+}
+
+// A variable that no flag has is told once. Kubernetes sets some.
+func TestUnknownVariables(t *testing.T) {
+	for _, name := range []string{"MAX_BODIES", "STRICT", "SERVICE_HOST", "PORT", "PORT_8080_TCP_ADDR", "SMTP_PASSWORD"} {
+		t.Setenv("FORMULARY_"+name, "x")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a server that starts
+	defer cancel()
+	_, said := run(ctx, serveArgs(t, "--pages", "none")...)
+	want := `msg="unknown environment variable" name=FORMULARY_MAX_BODIES did_you_mean=FORMULARY_MAX_BODY`
+	if !strings.Contains(said, want) || strings.Count(said, "unknown environment") != 1 {
+		t.Errorf("want %s once: %s", want, said)
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"net"
 	"net/netip"
 	"path"
 	"regexp"
@@ -32,7 +33,7 @@ type config struct {
 	userHeader, groupsHeader, hooks          string
 	anonymousKey, brandCSS                   string
 	newAnonymousKey, accessLog, metrics      bool
-	maxBody, maxFile                         int
+	maxBody, maxFile                         int64
 	wikiRecheck, wikiRelogin, sweepInterval  time.Duration
 	trustedProxies, frameAncestors, notified []string
 
@@ -51,6 +52,7 @@ type config struct {
 }
 
 func (c *config) flags() []cli.Flag {
+	c.accessLog = true
 	return slices.Concat([]cli.Flag{
 		valueFlag("listen", &c.server.Listen, "127.0.0.1:8080", "address to listen on"),
 		valueFlag("base-path", &c.basePath, "/",
@@ -80,14 +82,11 @@ func (c *config) flags() []cli.Flag {
 				"a name such as Europe/Berlin, the same for all servers on one database"),
 		durationFlag("sweep-interval", &c.sweepInterval, time.Hour,
 			"how often submissions are deleted that their forms do not keep any longer, 1s to 24h"),
-		intFlag("max-body", &c.maxBody, request.DefaultMaxBody, "largest request body, and largest submission, in bytes"),
-		intFlag("max-file", &c.maxFile, service.DefaultMaxFile, "largest file of a submission, in bytes"),
+		sizeFlag("max-body", &c.maxBody, request.DefaultMaxBody, "largest request body, and largest submission, such as 2MB"),
+		sizeFlag("max-file", &c.maxFile, service.DefaultMaxFile, "largest file of a submission, such as 50MB"),
 		intFlag("max-connections", &c.server.MaxConnections, server.DefaultMaxConnections,
 			"most open connections; further ones wait"),
-		&cli.BoolFlag{
-			Name: "access-log", Destination: &c.accessLog, Value: true, Sources: env("access-log"),
-			Usage: "log each request; on by default, --access-log=false switches it off",
-		},
+		boolFlag("access-log", &c.accessLog, "log each request; --access-log=no switches it off"),
 		valueFlag("log-format", &c.logFormat, "text", "text or json, on standard error; durations in JSON are in seconds"),
 		valueFlag("log-level", &c.logLevel, "info", "debug, info, warn or error"),
 		boolFlag("metrics", &c.metrics, "serve Prometheus metrics at /metrics, without credentials"),
@@ -115,8 +114,8 @@ func (c *config) check(cmd *cli.Command) error {
 	c.mailer.Language = c.web.Language
 	c.markup = markup.Options{MailDomains: c.mailer.Domains, NoMail: c.mailer.Server == "", Zone: c.zone}
 	return cmp.Or(
-		// Empty would mean every interface, and any port.
-		refuse(s.Listen == "", "--listen is empty: use an address such as 127.0.0.1:8080, or :8080 for all interfaces"),
+		refuse(!isListenAddress(s.Listen),
+			"--listen %q: use an address such as 127.0.0.1:8080, or :8080 for all interfaces", s.Listen),
 		refuse(c.maxBody < 1, "--max-body %d: use 1 or more", c.maxBody),
 		refuse(c.maxFile < 1, "--max-file %d: use 1 or more", c.maxFile),
 		refuse(c.sweepInterval < time.Second || c.sweepInterval > 24*time.Hour,
@@ -131,6 +130,13 @@ func (c *config) check(cmd *cli.Command) error {
 			"--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start"),
 		baseErr, proxiesErr, c.checkSignIn(), c.checkWiki(cmd), c.checkEvents(), mailErr, originsErr, zoneErr, c.at.check(),
 	)
+}
+
+// isListenAddress wants a port: without one, net.Listen would take any.
+func isListenAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	_, portErr := net.LookupPort("tcp", port)
+	return port != "" && err == nil && portErr == nil
 }
 
 // basePath is made of segments that need no escape in a path or in a cookie's name.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -25,16 +26,28 @@ func TestFlagsSetTheConfig(t *testing.T) {
 	untouched := parse(t)
 	for _, flag := range new(config).flags() {
 		name, value := flag.Names()[0], "x"
-		switch f := flag.(type) {
-		case *cli.BoolFlag:
-			value = strconv.FormatBool(!f.Value)
-		case *cli.IntFlag, *cli.Int64Flag:
+		switch v := flag.Get().(type) {
+		case bool:
+			value = strconv.FormatBool(!v)
+		case int, int64:
 			value = "7"
-		case *cli.DurationFlag:
+		case time.Duration:
 			value = "7s"
 		}
 		if reflect.DeepEqual(parse(t, "--"+name+"="+value), untouched) {
 			t.Errorf("--%s=%s sets nothing", name, value)
 		}
+	}
+}
+
+// Values are read as people write them, from flags and from the environment.
+func TestValuesOfFlags(t *testing.T) {
+	t.Setenv("FORMULARY_MAX_FILE", "2 KiB")
+	t.Setenv("FORMULARY_ACCESS_LOG", "off")
+	t.Setenv("FORMULARY_MAX_CONNECTIONS", "") // as compose files leave it
+	c := parse(t, "--max-body", "1MB", "--metrics=Yes", "--sweep-interval", "2 hours", "--event-retry=31d", "--notify-interval", "1h30m")
+	if c.maxBody != 1e6 || c.maxFile != 2048 || !c.metrics || c.accessLog || c.server.MaxConnections != 10_000 ||
+		c.sweepInterval != 2*time.Hour || c.events.Retry != 31*24*time.Hour || c.events.NotifyInterval != 90*time.Minute {
+		t.Errorf("%+v", c)
 	}
 }

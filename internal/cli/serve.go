@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,16 @@ func serveCommand(streams Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
+			warnOfVariables(cmd, log)
 			// A log that is closed, such as a pipe to a program that has ended, is no
 			// reason to end without finishing what is under way.
 			signal.Ignore(syscall.SIGPIPE)
 			ctx, stop := untilSignal(ctx, os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			err = serve(ctx, &c, log)
+			if errors.Is(err, service.ErrOtherKey) || errors.Is(err, store.ErrSchemaVersion) {
+				err = &configError{err, false}
+			}
 			if err != nil && c.logFormat == "json" {
 				log.Error("the server failed", "error", advise(err))
 				err = errors.Join(errFailed, err)
@@ -111,6 +116,9 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
+	if _, err := configured(c, c.checkFiles()); err != nil {
+		return err
+	}
 	store, key, err := openServed(ctx, c, log)
 	if err != nil {
 		return err
@@ -122,18 +130,15 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	defer func() { err = errors.Join(err, closeServed(store, &tasks)) }()
 	svc := service.New(service.Options{
 		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: c.zone,
-		MaxSubmission: int64(c.maxBody), MaxFile: int64(c.maxFile), Events: listeners.Events,
+		MaxSubmission: c.maxBody, MaxFile: c.maxFile, Events: listeners.Events,
 	})
 	backend := request.NewBackend(request.Options{
-		Service: svc, Auth: users, Logger: log, MaxBody: int64(c.maxBody), BasePath: c.base,
+		Service: svc, Auth: users, Logger: log, MaxBody: c.maxBody, BasePath: c.base,
 	})
 	// Where a proxy signs people in, there may be sessions of an earlier time. They expire.
 	passwords, _ := users.(session.Authenticator)
 	sessions := session.New(session.Options{Store: store, Users: passwords, OwnerKey: key, Logger: log})
-	site, err := newSite(c, backend, sessions, key)
-	if err != nil {
-		return err
-	}
+	site := newSite(c, backend, sessions, key)
 	opts := c.server
 	opts.Logger, opts.Handler = log, routes(c.base, rest.New(backend), site)
 	opts.Ready = func(ctx context.Context) error { return errors.Join(svc.Ready(ctx), users.Ready(ctx)) }
@@ -172,6 +177,13 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 		func(ctx context.Context) { svc.RunSweeps(ctx, c.sweepInterval, log) })
 }
 
+// checkFiles reads the other files, before a store is made.
+func (c *config) checkFiles() (err error) {
+	c.anonymousKey = cmp.Or(c.anonymousKey, filepath.Join(c.at.dir, anonymousKeyFile))
+	c.web.BrandCSS, err = readBrandCSS(c.brandCSS)
+	return cmp.Or(err, c.server.CheckCertificate(), service.CheckAnonymousKey(c.anonymousKey))
+}
+
 // openServed opens the store with the key that belongs to it.
 func openServed(ctx context.Context, c *config, log *slog.Logger) (_ store.Engine, key []byte, err error) {
 	c.database.Log = log
@@ -187,14 +199,12 @@ func openServed(ctx context.Context, c *config, log *slog.Logger) (_ store.Engin
 	if err := refuseUnfinished(ctx, s); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", c.at, err)
 	}
-	keyFile := c.anonymousKey
-	if keyFile == "" {
-		if err := durable.MkdirAll(c.at.dir, 0o700); err != nil { // beside a database elsewhere, it holds the key alone
+	if c.at.dir != "" { // beside a database elsewhere, it holds the key alone
+		if err := durable.MkdirAll(c.at.dir, 0o700); err != nil {
 			return nil, nil, fmt.Errorf("create data directory: %w", err)
 		}
-		keyFile = filepath.Join(c.at.dir, anonymousKeyFile)
 	}
-	key, err = service.LoadAnonymousKey(ctx, s, keyFile, c.newAnonymousKey)
+	key, err = service.LoadAnonymousKey(ctx, s, c.anonymousKey, c.newAnonymousKey)
 	return s, key, err
 }
 

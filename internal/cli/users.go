@@ -10,7 +10,6 @@ import (
 )
 
 func usersCommand() *cli.Command {
-	var last bool
 	return &cli.Command{
 		Name:  "users",
 		Usage: "list or remove the users of an htpasswd file",
@@ -24,8 +23,8 @@ func usersCommand() *cli.Command {
 			},
 			{
 				Name: "remove", ArgsUsage: "FILE USER", Usage: "remove a user; the last one only with --yes",
-				Flags:  []cli.Flag{boolFlag("yes", &last, "remove also the last user, so that nobody can sign in")},
-				Action: func(_ context.Context, cmd *cli.Command) error { return removeUser(cmd, last) },
+				Flags:  []cli.Flag{boolFlag("yes", new(bool), "remove also the last user, so that nobody can sign in")},
+				Action: removeUser,
 			},
 		},
 		Action: func(context.Context, *cli.Command) error {
@@ -56,12 +55,12 @@ func listUsers(_ context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-func removeUser(cmd *cli.Command, last bool) error {
+func removeUser(_ context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 2 {
 		return usagef("users remove takes a file and a user name")
 	}
 	file, user := cmd.Args().Get(0), cmd.Args().Get(1)
-	if err := auth.RemoveUser(file, user, last); err != nil {
+	if err := auth.RemoveUser(file, user, cmd.Bool("yes")); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.Root().ErrWriter, "%s removed from %s\n", user, file)

@@ -29,13 +29,8 @@ func (c *config) webFlags() []cli.Flag {
 	}
 }
 
-func newSite(
-	c *config, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte,
-) (_ *web.Site, err error) {
+func newSite(c *config, backend *request.Backend, sessions *session.Sessions, anonymousKey []byte) *web.Site {
 	opts := c.web
-	if opts.BrandCSS, err = configured(readBrandCSS(c.brandCSS)); err != nil {
-		return nil, err
-	}
 	opts.Backend, opts.Key, opts.Markup = backend, session.Derive(anonymousKey, "formulary pages"), &c.markup
 	opts.Version = thisBuild().Version
 	if c.userHeader == "" {
@@ -46,7 +41,7 @@ func newSite(
 		// The wiki has the same host: that is what the base path is for.
 		opts.FrameAncestors = append(opts.FrameAncestors, "'self'")
 	}
-	return web.New(opts), nil
+	return web.New(opts)
 }
 
 // parseOrigins reads the origins that may embed forms.

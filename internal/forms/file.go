@@ -3,7 +3,9 @@ package forms
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -56,6 +58,26 @@ var sizeUnits = []struct {
 	{1e9, 1 << 30, Say("{0} GB"), Say("{0} GiB")},
 	{1e6, 1 << 20, Say("{0} MB"), Say("{0} MiB")},
 	{1e3, 1 << 10, Say("{0} kB"), Say("{0} KiB")},
+}
+
+var (
+	size        = regexp.MustCompile(`^\s*([0-9]+) ?(kB|MB|KiB|MiB)\s*$`)
+	bytesOfUnit = map[string]int64{"kB": 1e3, "MB": 1e6, "KiB": 1 << 10, "MiB": 1 << 20}
+)
+
+// ParseSize reads a number of bytes as people write it, such as 5MB or 512 KiB. The largest number
+// stands for all that are larger.
+func ParseSize(text string) (bytes int64, ok bool) {
+	m := size.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	number, err := strconv.ParseInt(m[1], 10, 64)
+	unit := bytesOfUnit[m[2]]
+	if err != nil || number > math.MaxInt64/unit {
+		return math.MaxInt64, true
+	}
+	return number * unit, true
 }
 
 // SizeText is a number of bytes as people write it, in binary units only where it is a

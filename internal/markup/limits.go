@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -192,11 +191,7 @@ var (
 	fileExtension = regexp.MustCompile(`^(?:\.[\p{L}\p{M}\p{N}_+~-]+)+$`)
 	// mediaType matches names that RFC 6838 allows, without parameters.
 	mediaType = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*)$`)
-	fileSize  = regexp.MustCompile(`^\s*([0-9]+) ?(kB|MB|KiB|MiB)\s*$`)
 )
-
-// sizeUnits are the units of maxSize, in bytes.
-var sizeUnits = map[string]int64{"kB": 1e3, "MB": 1e6, "KiB": 1 << 10, "MiB": 1 << 20}
 
 // fileLimits reads which files a field accepts, and of what size.
 func (r *formReader) fileLimits(m *yaml.Node, f *forms.Field) {
@@ -244,16 +239,13 @@ func (r *formReader) maxSize(n *yaml.Node, f *forms.Field) {
 	if !r.isText(n, "maxSize") {
 		return
 	}
-	m := fileSize.FindStringSubmatch(n.Value)
-	if m == nil {
+	size, ok := forms.ParseSize(n.Value)
+	switch {
+	case !ok:
 		r.errorf(n.Column, maxSizeHint, "maxSize %s is not a size", quote(n.Value))
-		return
-	}
-	unit := sizeUnits[m[2]]
-	number, err := strconv.ParseInt(m[1], 10, 64)
-	if err != nil || number < 1 || number > MaxFileBytes/unit {
+	case size < 1 || size > MaxFileBytes:
 		r.errorf(n.Column, "", "maxSize %s must be more than 0 and at most %dMiB", quote(n.Value), MaxFileBytes>>20)
-		return
+	default:
+		f.MaxSize = size
 	}
-	f.MaxSize = number * unit
 }

@@ -30,6 +30,15 @@ func loadCertificate(certFile, keyFile string, logger *slog.Logger) (*certificat
 	return c, nil
 }
 
+// CheckCertificate returns an error if there is a certificate that can't be used.
+func (o *Options) CheckCertificate() error {
+	if o.TLSCert == "" {
+		return nil
+	}
+	_, err := loadCertificate(o.TLSCert, o.TLSKey, o.Logger)
+	return err
+}
+
 // get is tls.Config.GetCertificate.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil

@@ -27,6 +27,15 @@ func (s *Service) submitterKey(f *forms.Form, username string) string {
 
 const anonymousKeySize = 32
 
+// CheckAnonymousKey returns an error if the file is there and has no key.
+func CheckAnonymousKey(path string) error {
+	_, err := readAnonymousKey(path, false)
+	if errors.Is(err, ErrOtherKey) { // it is missing
+		return nil
+	}
+	return err
+}
+
 // LoadAnonymousKey returns the key of the hashes for a store, from a file that is made
 // at the first start. The store has a fingerprint of the key, so that all servers on it
 // recognise anonymous submitters by the same one. A store that was used with another

@@ -14,6 +14,8 @@ import (
 
 // Errors of an engine. Engines wrap these; any other error is an internal one.
 var (
+	// ErrSchemaVersion: another version of the program has made the store. The versions follow.
+	ErrSchemaVersion = errors.New("it has schema version")
 	// ErrNotFound: no such submission under that page and form.
 	ErrNotFound = errors.New("submission not found")
 	// ErrAlreadySubmitted: the submitter already has a submission, and may have one only.
