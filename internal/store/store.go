@@ -155,8 +155,8 @@ type Files interface {
 	// StageFile stores what r delivers under a new id. The content belongs to
 	// no submission until Create or Update names its id, and can't be opened
 	// before. When it is not named, it is removed at the next start, or an hour
-	// after ctx has ended. When StageFile fails, nothing stays, or if the engine
-	// can't be reached, nothing for longer than an hour.
+	// after ctx has ended. When StageFile fails, nothing stays; while the engine
+	// can't be reached or has no room, until a write succeeds again, or for an hour.
 	// Of StoredFile it returns ID, Size and SHA256; an id is never given
 	// twice. Errors: r's as they are, ErrFull, ErrUnavailable.
 	StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error)

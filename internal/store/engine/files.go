@@ -11,7 +11,10 @@ import (
 	"hash/crc32"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -44,6 +47,9 @@ const (
 
 	// freeChunks is after how many removed chunks (16 MiB) FreeRoom is called.
 	freeChunks = 256
+
+	// maxDropped bounds how many files are remembered that could not be marked. Further ones are removed when they are stale.
+	maxDropped = 1000
 )
 
 // The statements of files. A file that belongs to no submission is staged, or it is marked for removal. What is marked
@@ -55,7 +61,7 @@ const (
 		SELECT id, $2, $3 FROM staged_files WHERE id = $1 AND NOT removed{locked}
 		ON CONFLICT (file, number) DO UPDATE SET data = excluded.data`
 	sqlChunk       = `SELECT data FROM file_chunks WHERE file = $1 AND number = $2`
-	sqlMarkRemoved = `UPDATE staged_files SET removed = true WHERE id = $1`
+	sqlMarkRemoved = `UPDATE staged_files SET removed = true WHERE id {in}$1{end}`
 	sqlTouch       = `UPDATE staged_files SET touched = {touched} WHERE {stale} AND NOT removed AND id {in}$2{end}`
 	sqlMarkStale   = `UPDATE staged_files SET removed = true WHERE {stale} AND NOT removed`
 
@@ -87,6 +93,7 @@ type Files struct {
 	wake    chan struct{}
 	stop    context.CancelFunc // set by StartSweeping
 	stopped chan struct{}
+	failing atomic.Bool // there may be room for Purge after the next write
 
 	// turn is held while a chunk is written or removed, so that other writers wait for one chunk at most.
 	turn    sync.Mutex
@@ -95,6 +102,7 @@ type Files struct {
 	mu      sync.Mutex
 	uploads map[int64]context.Context // files whose request may go on, with its context
 	readers map[int64]int             // how many readers a file has
+	dropped map[int64]bool            // files that are to be marked
 	skipped bool                      // a sweep may have left out files with readers
 }
 
@@ -103,6 +111,7 @@ func NewFiles(engine FileEngine, log *slog.Logger) *Files {
 	return &Files{
 		engine: engine, log: log, wake: make(chan struct{}, 1),
 		stopped: make(chan struct{}), uploads: map[int64]context.Context{}, readers: map[int64]int{},
+		dropped: map[int64]bool{},
 	}
 }
 
@@ -158,7 +167,7 @@ func (c *Files) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, e
 			c.mu.Lock()
 			delete(c.uploads, f.ID)
 			c.mu.Unlock()
-			_ = c.DropFile(context.WithoutCancel(ctx), f.ID) // if that fails, it is removed when it is stale
+			_ = c.DropFile(context.WithoutCancel(ctx), f.ID) // if that fails, it is tried again
 			return forms.StoredFile{}, err
 		}
 		if ended {
@@ -195,9 +204,41 @@ func (c *Files) stageChunk(ctx context.Context, id, number int64, data []byte) e
 
 // DropFile implements store.Files.
 func (c *Files) DropFile(ctx context.Context, id int64) error {
-	_, err := c.engine.Exec(ctx, sqlMarkRemoved, id)
+	c.mu.Lock()
+	if len(c.dropped) >= maxDropped {
+		clear(c.dropped)
+	}
+	c.dropped[id] = true
+	c.mu.Unlock()
+	err := c.markDropped(ctx)
 	c.SweepSoon()
 	return Wrap(err, "drop a file")
+}
+
+func (c *Files) markDropped(ctx context.Context) error {
+	c.mu.Lock()
+	ids := slices.Collect(maps.Keys(c.dropped))
+	c.mu.Unlock()
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := c.engine.Exec(ctx, sqlMarkRemoved, ids)
+	if err == nil {
+		c.mu.Lock()
+		for _, id := range ids {
+			delete(c.dropped, id)
+		}
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// Wrote is called after a write. Files that it has removed, or that an earlier write left because
+// the disk was full, are removed soon.
+func (c *Files) Wrote(err error, removed bool) {
+	if err == nil && (removed || c.failing.Load()) {
+		c.SweepSoon()
+	}
 }
 
 // DiffFiles compares the files of a submission before and after a change. It

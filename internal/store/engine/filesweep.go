@@ -49,8 +49,12 @@ func (c *Files) StopSweeping() {
 	<-c.stopped
 }
 
-// Purge implements store.Files: it marks what is stale, and removes all that is marked.
-func (c *Files) Purge(ctx context.Context) error {
+// Purge implements store.Files: it marks what was dropped or is stale, and removes all that is marked.
+func (c *Files) Purge(ctx context.Context) (err error) {
+	defer func() { c.failing.Store(err != nil) }()
+	if err := c.markDropped(ctx); err != nil {
+		return err
+	}
 	if ids := c.running(); len(ids) > 0 {
 		if _, err := c.engine.Exec(ctx, sqlTouch, touchEvery.Milliseconds(), ids); err != nil {
 			return err

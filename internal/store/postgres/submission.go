@@ -24,7 +24,9 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 	if c.needsOwnTx() {
 		run = s.createAlone
 	}
-	if err := run(ctx, c); err != nil {
+	err := run(ctx, c)
+	s.Wrote(err, false)
+	if err != nil {
 		return forms.Submission{}, err
 	}
 	if c.storeDefinition {
@@ -123,11 +125,9 @@ func (s *Store) Update(ctx context.Context, key store.Key, merge store.Merge) (a
 			engine.NewStatement(sqlUpdate, key.PageID, key.FormID, key.ID,
 				[]byte(after.Entries), forms.EncodeFiles(after.Files), changed, changer))...)
 	})
+	s.Wrote(err, len(removed) > 0)
 	if err != nil {
 		return forms.Submission{}, err
-	}
-	if len(removed) > 0 {
-		s.SweepSoon()
 	}
 	return after, nil
 }
@@ -190,9 +190,7 @@ func (s *Store) Delete(
 			engine.NewStatement(sqlDelete, key.PageID, key.FormID, key.ID),
 			engine.NewStatement(engine.SQLDeleteHistory, key.ID))
 	})
-	if err == nil && len(removed) > 0 {
-		s.SweepSoon()
-	}
+	s.Wrote(err, len(removed) > 0)
 	if err == nil {
 		s.removeDefinitions(ctx, key)
 	}

@@ -1,15 +1,19 @@
 package sqlite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // limitPages limits the database to its present size and some more pages.
@@ -71,4 +75,22 @@ func TestFullWALStartsOver(t *testing.T) {
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), count)
 	mustBeFull(t, "create of what the WAL can't hold", creating(s, sample(strings.Repeat("x", 2<<20)))())
 	checkIntegrity(t, s)
+}
+
+// TestFullDiskCutsOffAnUpload: what was stored of it is removed after a write that finds room again.
+func TestFullDiskCutsOffAnUpload(t *testing.T) {
+	s, disk := openOnDisk(t, t.TempDir())
+	fills := readerFunc(func([]byte) (int, error) {
+		disk.fault.Store(&fault{err: syscall.ENOSPC})
+		return 0, io.EOF
+	})
+	chunk := make([]byte, engine.ChunkBytes)
+	_, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), fills, bytes.NewReader(chunk)))
+	mustBeFull(t, "an upload", err)
+	mustBeFull(t, "a create", creating(s, sample("x"))())
+	disk.fault.Store(nil)
+	testkit.Eventually(t, "the upload is removed", func() bool {
+		mustCreate(t, s, sample("x"))
+		return writerQuery(t, s, `SELECT (SELECT count(*) FROM file_chunks) + (SELECT count(*) FROM staged_files)`) == "0"
+	})
 }

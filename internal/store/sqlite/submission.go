@@ -20,6 +20,7 @@ import (
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
 	c := creation{New: n}
 	err := s.writer.do(ctx, c.run)
+	s.Wrote(err, false)
 	return c.stored, err
 }
 
@@ -158,9 +159,7 @@ func (s *Store) replace(
 			})
 		})
 	})
-	if err == nil && !slices.Equal(before.Files, after.Files) {
-		s.SweepSoon()
-	}
+	s.Wrote(err, !slices.Equal(before.Files, after.Files))
 	return err
 }
 
@@ -196,9 +195,7 @@ func (s *Store) Delete(
 		}
 		return err
 	})
-	if err == nil && len(sub.Files) > 0 {
-		s.SweepSoon()
-	}
+	s.Wrote(err, len(sub.Files) > 0)
 	return err
 }
 
