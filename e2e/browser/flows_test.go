@@ -301,10 +301,10 @@ func oneSubmission(t *testing.T, s *site) {
 
 func anonymous(t *testing.T, s *site) {
 	p := s.as(t, ann, "/page/3")
-	p.want("This form is anonymous: no name is kept", "vote", "suggestions")
+	p.want("This form is anonymous: what you send is kept without your name", "vote", "suggestions")
 	p.Check()
 	p.goTo(vote)
-	p.want("This form is anonymous: no name is kept", "One submission each")
+	p.want("This form is anonymous: what you send is kept without your name", "One submission each")
 	p.Check()
 	p.In("My vote").Click("radio", "Lake")
 	p.press("Send")

@@ -20,6 +20,8 @@ const (
 	CodeOverLimit       = "over-limit"       // more submissions than the form takes
 	CodeSubmittedTwice  = "submitted-twice"  // several submissions of one person where one is allowed
 	CodeFormGone        = "form-gone"        // submissions of a form that its page does not have
+	CodeNamedBefore     = "named-before"     // submissions with a name: the form was not anonymous then
+	CodeAnonymousBefore = "anonymous-before" // submissions without a name: the form was anonymous then
 )
 
 // Finding is something that a form would do to its stored submissions. It has no name of a person
@@ -34,6 +36,7 @@ type Finding struct {
 	After   time.Time // when submissions are deleted; zero if that is not known
 	Count   int       // of submissions, or of people
 	Of      int       // of so many; or the limit; of submissions that were counted, how far, 0 for all
+	Again   bool      // oneSubmission does not count these submissions
 }
 
 // Plus is "+" if there may be more than Count.
@@ -94,6 +97,9 @@ func (r *Report) Add(s Submission) error {
 	if r.form.OneSubmission && s.Username != "" {
 		r.people = append(r.people, maphash.String(r.seed, s.Username))
 	}
+	if code := r.form.OtherNaming(s); code != "" {
+		r.count(code, "", "").Again = r.form.OneSubmission
+	}
 	if s.Created.Before(r.oldest) {
 		r.count(CodeOverKeep, "", r.form.Keep.String())
 	}
@@ -121,6 +127,18 @@ func (r *Report) Add(s Submission) error {
 		}
 	}
 	return r.err
+}
+
+// OtherNaming returns the code for a submission that was sent before the form has become anonymous, or named; "" for
+// others.
+func (f *Form) OtherNaming(s Submission) (code string) {
+	switch isNamed := s.Username != ""; {
+	case f.Anonymous && isNamed:
+		return CodeNamedBefore
+	case !f.Anonymous && !isNamed:
+		return CodeAnonymousBefore
+	}
+	return ""
 }
 
 func (r *Report) count(code, fieldID, reason string) *Finding {
@@ -264,6 +282,14 @@ func (f Finding) Message() (message, hint string) {
 		return share + " submissions are older than " + f.Reason + ", and would be deleted", ""
 	case CodeOverLimit:
 		return "the form has " + count + " submissions, and its limit is " + of, ""
+	case CodeNamedBefore, CodeAnonymousBefore:
+		if f.Again {
+			hint = "oneSubmission does not count them: the people who sent them can submit again"
+		}
+		if f.Code == CodeNamedBefore {
+			return share + " submissions have a name, and keep it", hint
+		}
+		return share + " submissions have no name, and get none", hint
 	case CodeSubmittedTwice:
 		return "oneSubmission allows one, and " + share + " people have sent more", ""
 	}

@@ -62,34 +62,34 @@ func TestReport(t *testing.T) {
 		stored []Submission
 		want   string // code, field, place, reason, values, count and of, for each
 	}{
-		{"all is well", &Form{Fields: []*Field{required}}, []Submission{submitted("", "a=x")}, ""},
+		{"all is well", &Form{Fields: []*Field{required}}, []Submission{submitted("amy", "a=x")}, ""},
 		{"nothing stored", &Form{Fields: []*Field{required}, Limit: 1}, nil, ""},
-		{"gone", &Form{Fields: []*Field{text("a")}}, []Submission{submitted("", "a=x", "b=y"), submitted("", "b="), submitted("", "b=z")}, "field-gone b   2/3\n"},
-		{"gone, and one new field", &Form{Fields: []*Field{text("a"), text("c")}}, []Submission{submitted("", "a=x", "b=y")}, "field-gone b c  1/1\n"},
-		{"gone, and two new fields", &Form{Fields: []*Field{text("c"), text("d")}}, []Submission{submitted("", "b=y")}, "field-gone b   1/1\n"},
-		{"gone, and new fields of other types", &Form{Fields: []*Field{choices("c", "y"), text("d")}}, []Submission{submitted("", "r=1")}, "field-gone r c  1/1\n"},
-		{"gone, and a new field that was another", &Form{Fields: []*Field{{ID: "c", Type: Textfield, Was: []string{"q"}}}}, []Submission{submitted("", "b=y")}, "field-gone b   1/1\n"},
-		{"gone, and never asked", &Form{Fields: []*Field{text("d")}}, []Submission{submitted("", "q=y")}, "field-gone q   1/1\n"},
-		{"renamed", &Form{Fields: []*Field{renamed}}, []Submission{submitted("", "colour=rouge"), submitted("", "color=red")}, ""},
-		{"renamed, and answered twice", &Form{Fields: []*Field{renamed}}, []Submission{submitted("", "colour=rouge", "color=red")}, "field-gone colour   1/1\n"},
+		{"gone", &Form{Fields: []*Field{text("a")}}, []Submission{submitted("amy", "a=x", "b=y"), submitted("amy", "b="), submitted("amy", "b=z")}, "field-gone b   2/3\n"},
+		{"gone, and one new field", &Form{Fields: []*Field{text("a"), text("c")}}, []Submission{submitted("amy", "a=x", "b=y")}, "field-gone b c  1/1\n"},
+		{"gone, and two new fields", &Form{Fields: []*Field{text("c"), text("d")}}, []Submission{submitted("amy", "b=y")}, "field-gone b   1/1\n"},
+		{"gone, and new fields of other types", &Form{Fields: []*Field{choices("c", "y"), text("d")}}, []Submission{submitted("amy", "r=1")}, "field-gone r c  1/1\n"},
+		{"gone, and a new field that was another", &Form{Fields: []*Field{{ID: "c", Type: Textfield, Was: []string{"q"}}}}, []Submission{submitted("amy", "b=y")}, "field-gone b   1/1\n"},
+		{"gone, and never asked", &Form{Fields: []*Field{text("d")}}, []Submission{submitted("amy", "q=y")}, "field-gone q   1/1\n"},
+		{"renamed", &Form{Fields: []*Field{renamed}}, []Submission{submitted("amy", "colour=rouge"), submitted("amy", "color=red")}, ""},
+		{"renamed, and answered twice", &Form{Fields: []*Field{renamed}}, []Submission{submitted("amy", "colour=rouge", "color=red")}, "field-gone colour   1/1\n"},
 		{
 			"refused", &Form{Fields: []*Field{choices("a", "1", "2")}},
-			[]Submission{submitted("", "a=1"), submitted("", "a=3"), submitted("", "a=secret")},
+			[]Submission{submitted("amy", "a=1"), submitted("amy", "a=3"), submitted("amy", "a=secret")},
 			"value-refused a a must be one of 1, 2 2/3\n",
 		},
 		{
 			"refused, with values that were sent twice", &Form{Fields: []*Field{many}},
-			[]Submission{submitted("", "m=y;y;x;y"), submitted("", "m="+strings.Repeat("x;", 1<<19)+"y")},
+			[]Submission{submitted("amy", "m=y;y;x;y"), submitted("amy", "m="+strings.Repeat("x;", 1<<19)+"y")},
 			"value-refused m m must be any of x [y] 2/2\n",
 		},
 		{
 			"refused, with values that were options", &Form{Fields: []*Field{choices("r", "1")}},
-			[]Submission{submitted("", "r=2"), submitted("", "r=1"), submitted("", "r=2"), submitted("", "r=secret"), submitted("", "r=5"), submitted("", "r=3"), submitted("", "r=4")},
+			[]Submission{submitted("amy", "r=2"), submitted("amy", "r=1"), submitted("amy", "r=2"), submitted("amy", "r=secret"), submitted("amy", "r=5"), submitted("amy", "r=3"), submitted("amy", "r=4")},
 			"value-refused r r must be one of 1 [2 5 3] 6/7\n",
 		},
 		{
 			"refused, with parts that were options", &Form{Fields: []*Field{{ID: "n", Was: []string{"m"}, Type: Checkbox, Validation: AnyOf, Options: []string{"x"}}}},
-			[]Submission{submitted("", "m=x;y"), submitted("", "m=secret;x")},
+			[]Submission{submitted("amy", "m=x;y"), submitted("amy", "m=secret;x")},
 			"value-refused n n must be any of x [y] 2/2\n",
 		},
 		{
@@ -97,32 +97,37 @@ func TestReport(t *testing.T) {
 			[]Submission{submitted("", "r=2")},
 			"value-refused r r must be one of 1 1/1\n",
 		},
-		{"too long", &Form{Fields: []*Field{short}}, []Submission{submitted("", "a=secret")}, "value-refused a a must have at most 3 characters 1/1\n"},
+		{"too long", &Form{Fields: []*Field{short}}, []Submission{submitted("amy", "a=secret")}, "value-refused a a must have at most 3 characters 1/1\n"},
 		{
 			"a bound does not show the other answer", &Form{Fields: []*Field{bounded, text("b")}},
-			[]Submission{submitted("", "a=1", "b=77"), submitted("", "a=99", "b=77")},
+			[]Submission{submitted("amy", "a=1", "b=77"), submitted("amy", "a=99", "b=77")},
 			"value-refused a a must not be below min or above max 1/2\n",
 		},
-		{"today is when it was sent", &Form{Fields: []*Field{today}}, []Submission{submitted("", "a=2026-03-01"), submitted("", "a=2026-02-28")}, "value-refused a a must not be below min or above max 1/2\n"},
-		{"missing", &Form{Fields: []*Field{required}}, []Submission{submitted(""), submitted("", "a="), submitted("", "a= "), submitted("", "a=x")}, "required-missing a a  3/4\n"},
+		{"today is when it was sent", &Form{Fields: []*Field{today}}, []Submission{submitted("amy", "a=2026-03-01"), submitted("amy", "a=2026-02-28")}, "value-refused a a must not be below min or above max 1/2\n"},
+		{"missing", &Form{Fields: []*Field{required}}, []Submission{submitted("amy"), submitted("amy", "a="), submitted("amy", "a= "), submitted("amy", "a=x")}, "required-missing a a  3/4\n"},
 		{
 			"hidden answers count as that alone", &Form{Fields: []*Field{text("b"), shownIf(choices("a", "1"), "b", "yes")}},
-			[]Submission{submitted("", "a=other"), submitted("", "a=1", "b=yes"), submitted("")},
+			[]Submission{submitted("amy", "a=other"), submitted("amy", "a=1", "b=yes"), submitted("amy")},
 			"hidden a a  1/3\n",
 		},
 		{"old", &Form{Keep: Period{89, "day"}, OneSubmission: true}, []Submission{submitted("ann"), later}, "over-keep   89 days 1/2\n"},
-		{"not old yet", &Form{Keep: Period{90, "day"}}, []Submission{submitted("")}, ""},
-		{"limit", &Form{Limit: 2}, []Submission{submitted(""), submitted(""), submitted("")}, "over-limit    3/2\n"},
-		{"as many as the limit", &Form{Limit: 2}, []Submission{submitted(""), submitted("")}, ""},
+		{"not old yet", &Form{Keep: Period{90, "day"}}, []Submission{submitted("amy")}, ""},
+		{"limit", &Form{Limit: 2}, []Submission{submitted("amy"), submitted("amy"), submitted("amy")}, "over-limit    3/2\n"},
+		{"as many as the limit", &Form{Limit: 2}, []Submission{submitted("amy"), submitted("amy")}, ""},
 		{
 			"twice", &Form{OneSubmission: true},
 			[]Submission{submitted("ann"), submitted("bob"), submitted("ann"), submitted(""), submitted(""), submitted("ann"), submitted("Ann")},
-			"submitted-twice    1/3\n",
+			"anonymous-before    2/7\nsubmitted-twice    1/3\n",
 		},
+		{
+			"anonymous now", &Form{Anonymous: true, OneSubmission: true}, []Submission{submitted("ann"), submitted(""), submitted("bob")},
+			"named-before    2/3\n",
+		},
+		{"named now", &Form{}, []Submission{submitted(""), submitted("ann")}, "anonymous-before    1/2\n"},
 		{"several are allowed", &Form{}, []Submission{submitted("ann"), submitted("ann")}, ""},
 		{
 			"in the order of the form", &Form{Fields: []*Field{text("z"), required}, Limit: 1},
-			[]Submission{submitted("", "b=1"), submitted("", "z=1")},
+			[]Submission{submitted("amy", "b=1"), submitted("amy", "z=1")},
 			"over-limit    2/1\nfield-gone b a  1/2\nrequired-missing a a  2/2\n",
 		},
 	} {
@@ -151,7 +156,7 @@ func TestReport(t *testing.T) {
 // TestReportOfAnonymousAnswers: if a form was anonymous when an answer was sent, the report does not show its value.
 func TestReportOfAnonymousAnswers(t *testing.T) {
 	then := &Form{Anonymous: true, Fields: []*Field{choices("r", "1", "2")}}
-	found := reportOf(t, &Form{Fields: []*Field{choices("r", "1")}}, then, submitted("", "r=2"))
+	found := reportOf(t, &Form{Fields: []*Field{choices("r", "1")}}, then, submitted("amy", "r=2"))
 	if len(found) != 1 || found[0].Count != 1 || found[0].Values != nil {
 		t.Errorf("got %+v", found)
 	}

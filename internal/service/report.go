@@ -73,22 +73,39 @@ func (r Reporter) Lost(
 	return lost, err
 }
 
-// Findings returns warnings for editors, and none for others: what a new keep of the form will delete, or, if the
-// form has no submissions, the lost forms of the page, since its id may have been changed. Submissions are counted up
-// to store.MaxLimit.
+// Findings returns warnings for editors, and none for others: what a new keep of the form will delete, how many of the
+// first submissions have names although the form is anonymous, or have none although it is not, or, if the form has no
+// submissions, the lost forms of the page, since its id may have been changed. Submissions are counted up to
+// store.MaxLimit.
 func (a *Access) Findings(ctx context.Context) (found []forms.Finding, err error) {
 	if !a.Rights.Edit {
 		return nil, nil
 	}
 	isEmpty, s := true, a.service.opts.Store
-	some := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: 1}
-	err = s.Scan(ctx, some, func(forms.Submission) error { isEmpty = false; return nil })
+	before := forms.Finding{FormID: a.Form.ID, Of: store.MaxLimit, Again: a.Form.OneSubmission}
+	oldest := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: store.MaxLimit}
+	err = s.Scan(ctx, oldest, func(sub forms.Submission) error {
+		isEmpty = false
+		code := a.Form.OtherNaming(sub)
+		if code == "" {
+			return errEnough
+		}
+		before.Code = code
+		before.Count++
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	switch {
 	case err == nil && isEmpty:
 		mayHave := func(id string) bool { return a.page.Form(id) != nil || markup.MayHave(a.page.Blocks, id) }
 		found, err = Reporter{Store: s, Limit: store.MaxLimit}.Lost(ctx, a.Form.PageID, mayHave)
 	case err == nil && a.Form.Keep != forms.Period{}:
 		found, err = a.expiring(ctx)
+	}
+	if before.Count > 0 {
+		found = append(found, before)
 	}
 	return found, Explain(err)
 }

@@ -59,6 +59,37 @@ func TestResultsAnonymous(t *testing.T) {
 	}
 }
 
+// TestBecomesAnonymous tells editors what is stored with a name, or without one.
+func TestBecomesAnonymous(t *testing.T) {
+	const poll = "/page/1/form/poll"
+	named := page1("edit: [carol]\n", "form: poll\noneSubmission: true\nfields:\n  - {id: vote, type: textfield}\n")["1.md"]
+	anonymous := strings.Replace(named, "oneSubmission", "anonymous: true\noneSubmission", 1)
+	for _, c := range []struct{ before, after, forAll, note, report string }{
+		{
+			named, anonymous, "This form is anonymous: what you send is kept without your name",
+			"2 submissions have a name, and keep it: they were sent before the form was anonymous.", "2 of 3 submissions have a name, and keep it",
+		},
+		{
+			anonymous, named, "Sent with your name",
+			"2 submissions have no name, and get none: they were sent while the form was anonymous.", "2 of 3 submissions have no name, and get none",
+		},
+	} {
+		e := newEnv(t, map[string]string{"1.md": c.before})
+		e.submit(t, "alice", 1, "poll", "vote", "a")
+		e.submit(t, "bob", 1, "poll", "vote", "a")
+		e.get(t, "carol", poll).wantNoHTML("submissions have")
+		e.Write(t, "1.md", c.after)
+		e.submit(t, "alice", 1, "poll", "vote", "b")
+		for _, path := range []string{poll, poll + "/results"} {
+			e.get(t, "carol", path).want(200, c.note+" Everybody who sent one of them can submit once more. Only editors of the page see this.")
+			e.get(t, "bob", path).wantNoHTML("submissions have")
+		}
+		e.get(t, "bob", poll).want(200, c.forAll)
+		e.get(t, "carol", "/author?page=1&form=poll").
+			want(200, c.report+" (oneSubmission does not count them: the people who sent them can submit again)")
+	}
+}
+
 // TestResultsAnonymousTimes has neither filters nor orders find out more than the day.
 func TestResultsAnonymousTimes(t *testing.T) {
 	e := newEnv(t, page1("", "form: feedback\nanonymous: true\nfields:\n  - {id: vote, type: textfield}\n"))

@@ -202,7 +202,7 @@ func TestAuthorPreview(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	b.write(tripForm).wantUniqueIDs()
 	a := b.get("/author?template=survey")
-	a.want(200, "This form is anonymous: no name is kept", "For how many years")
+	a.want(200, "This form is anonymous: what you send is kept without your name", "For how many years")
 	previews := a.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-conditions") })
 	if len(previews) != 1 || hasAttribute(previews[0], "data-form") || hasAttribute(previews[0], "action") {
 		t.Fatalf("%d previews, or one that can be sent", len(previews))
