@@ -89,6 +89,26 @@ func TestMediaWiki(t *testing.T) {
 	t.Run("without form", func(t *testing.T) { mediaWikiWithoutForm(t, w) })
 }
 
+// Whoever has no password for forms signs in at the wiki itself, and goes on where they were.
+func TestSignInAtTheWiki(t *testing.T) {
+	t.Parallel()
+	w := newLiveWiki(t, browsertest.Options{})
+	p := w.open(t, w.form)
+	p.Check()
+	address := fmt.Sprintf("%s/index.php?returnto=Special%%3ARedirect%%2Fpage%%2F%d&title=Special%%3AUserLogin", w.origin, w.id)
+	if source := p.Source(); !strings.Contains(source, strings.ReplaceAll(address, "&", "&amp;")) {
+		t.Errorf("no link to %s in %s", address, source)
+	}
+	p.Click("link", "Sign in at the wiki")
+	wiki := &page{p.Tab(address), t, w.site}
+	wiki.Fill("Username", "Ann")
+	wiki.Fill("Password", mediawikitest.Password("Ann"))
+	wiki.press("Log in")
+	wiki.WaitText("Summer party") // the page with the form
+	p.WaitText("Will you be there?")
+	p.wantPath(w.form)
+}
+
 // formInMediaWiki has readers of a real MediaWiki fill in a form on its page.
 // Whoever is signed in to the wiki need not sign in again.
 func formInMediaWiki(t *testing.T, w *liveWiki) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -301,6 +302,18 @@ func (w *Wiki) IdentifyBrowser(r *http.Request) (Identity, error) {
 	who := identity(session, r.RemoteAddr)
 	who.ByWikiCookies = true
 	return who, nil
+}
+
+// SignInURL is where the browser of a request can sign in to the wiki, and come to a page if it is not 0. It is "" if
+// the wiki's cookies would not be sent here.
+func (w *Wiki) SignInURL(r *http.Request, pageID int64) string {
+	address := w.Wiki.SignInURL(pageID)
+	u, err := url.Parse(address)
+	cookies, _ := w.Wiki.SessionCookies(r.Context(), r.Cookies())
+	if err != nil || u.Hostname() != (&url.URL{Host: r.Host}).Hostname() && len(cookies) == 0 {
+		return ""
+	}
+	return address
 }
 
 // resume asks the wiki whose cookies these are, and returns nil if they belong to no user.

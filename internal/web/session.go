@@ -94,6 +94,7 @@ type signInPage struct {
 	Name   string // user name, as typed
 	Errors []errorLine
 	Notice string
+	Wiki   string // address of the wiki's own sign-in; "" for none
 
 	Expired bool // the form of an expired session is part of the page
 	Typed   []hiddenValue
@@ -147,6 +148,12 @@ func (c *call) newSignInPage(next string) *signInPage {
 	page := &signInPage{Layout: c.layout(c.Lang.Text("Sign in")), Action: c.path("/login"), Next: next}
 	if next != "" { // which is in the body after a failed sign-in
 		page.LangQuery = "?next=" + url.QueryEscape(next) + "&" + langName + "="
+		if c.Site.Browsers != nil {
+			_, id, _ := strings.Cut(next, "/page/")
+			id, _, _ = strings.Cut(id, "/")
+			pageID, _ := request.ParseID(id) // 0 for any other page
+			page.Wiki, page.Script = c.Site.Browsers.SignInURL(c.Request, pageID), "signin.js"
+		}
 	}
 	if c.Framed && next != "" {
 		page.NewTab = c.unframedPath(next)

@@ -151,6 +151,26 @@ func TestAuthorBesideWiki(t *testing.T) {
 	b.get("/author", "Cookie", "session=Alice").want(200, told)
 }
 
+// The sign-in leads to that of the wiki, where its cookies come here: from the same host, or as they are there already.
+func TestSignInAtTheWiki(t *testing.T) {
+	e := newEnv(t, wiki, besideWiki(wikitest.New(nil)))
+	for _, tt := range []struct{ at, cookie, next, page string }{
+		{"http://wiki.example:8080", "", "/page/101/form/survey?x=1", "101"},
+		{"https://wiki.example", "", "/", "0"},
+		{"https://forms.example", "session=ended", "/page/7", "7"},
+		{"https://forms.example", "", "/page/7", ""},
+	} {
+		a := e.browserAt(t, tt.at).get("/login?next="+url.QueryEscape(tt.next), "Cookie", tt.cookie)
+		want := ""
+		if tt.page != "" {
+			want = "https://wiki.example/sign-in?page=" + tt.page
+		}
+		if got := a.link("Sign in at the wiki"); got != want || want != "" && a.link("continue here") != tt.next {
+			t.Errorf("%+v: leads to %q, then %q", tt, got, a.link("continue here"))
+		}
+	}
+}
+
 // The sign-in page names the wiki by its title, and gives its advice: to those who type a
 // password, in a frame, and with the form of an expired session.
 func TestSignInWithWiki(t *testing.T) {

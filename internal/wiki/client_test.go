@@ -56,3 +56,20 @@ func TestConnectionErrors(t *testing.T) {
 		}
 	}
 }
+
+// The sign-in of Confluence Data Center leads back to its page. Cloud's cookies stay there.
+func TestSignInOfConfluence(t *testing.T) {
+	for address, want := range map[string]string{
+		"confluence+https://wiki.example/c":             "https://wiki.example/c/login.action?os_destination=%2Fpages%2Fviewpage.action%3FpageId%3D7",
+		"confluence-cloud+https://x.atlassian.net/wiki": "",
+		"mediawiki+https://wiki.example/w/api.php":      "https://wiki.example/w/index.php?returnto=Special%3ARedirect%2Fpage%2F7&title=Special%3AUserLogin",
+	} {
+		w, err := wiki.Open(wiki.Options{Address: address, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.SignInURL(7); got != want {
+			t.Errorf("%s: %s", address, got)
+		}
+	}
+}

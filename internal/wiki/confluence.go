@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type edition struct {
 	text       url.Values // parameters for a page with its text and version
 	list       url.Values // parameters for pages with texts and versions
 	next       string     // parameter that says where a list goes on
+	signIn     string     // path of the page to sign in, "" if its cookies stay there
 	operations string     // path below that of a page, "" if they come with the page
 }
 
@@ -55,7 +57,7 @@ var dataCenter = edition{
 	page:  url.Values{"expand": {"version,operations"}},
 	text:  url.Values{"expand": {"version,body.storage"}},
 	list:  url.Values{"expand": {"version,body.storage"}, "type": {"page"}, "status": {"current"}, "limit": {"25"}},
-	next:  "start",
+	next:  "start", signIn: "/login.action",
 }
 
 // cloud names those by their account id who hide their e-mail address. Its cookies reach
@@ -208,6 +210,18 @@ func (c *confluence) Ready(ctx context.Context) error {
 		return a.decode(&confluenceUser{})
 	}
 	return a.odd()
+}
+
+// SignInURL implements Wiki.
+func (c *confluence) SignInURL(pageID int64) string {
+	if c.signIn == "" {
+		return ""
+	}
+	query := url.Values{}
+	if pageID != 0 {
+		query.Set("os_destination", "/pages/viewpage.action?pageId="+strconv.FormatInt(pageID, 10))
+	}
+	return c.base.String() + c.signIn + "?" + query.Encode()
 }
 
 // Title implements Wiki. Confluence tells its title to administrators only.

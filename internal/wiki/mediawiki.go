@@ -32,6 +32,7 @@ type mediaWiki struct {
 	prefix   atomic.Pointer[string]
 	learning singleflight.Group // of the prefix
 	title    atomic.Value       // string
+	script   atomic.Value       // string: the address of index.php, as the wiki tells it
 }
 
 func newMediaWiki(c *client, opts Options) Wiki {
@@ -62,6 +63,8 @@ type mwAnswer struct {
 		Namespaces map[string]any    `json:"namespaces"`
 		General    struct {
 			SiteName string `json:"sitename"`
+			Server   string `json:"server"`
+			Script   string `json:"script"`
 		} `json:"general"`
 	} `json:"query"`
 	Login       mwLogin `json:"login"`
@@ -311,7 +314,21 @@ func (m *mediaWiki) Ready(ctx context.Context) error {
 	if title := a.Query.General.SiteName; len(title) <= maxUserName {
 		m.title.Store(title)
 	}
+	m.script.Store(a.Query.General.Server + a.Query.General.Script)
 	return nil
+}
+
+// SignInURL implements Wiki.
+func (m *mediaWiki) SignInURL(pageID int64) string {
+	script, _ := m.script.Load().(string)
+	if script == "" {
+		script = strings.TrimSuffix(m.base.String(), "api.php") + "index.php"
+	}
+	query := url.Values{"title": {"Special:UserLogin"}}
+	if pageID != 0 {
+		query.Set("returnto", "Special:Redirect/page/"+strconv.FormatInt(pageID, 10))
+	}
+	return script + "?" + query.Encode()
 }
 
 // Title implements Wiki.

@@ -54,6 +54,10 @@ type Wiki interface {
 	// Title is how people know the wiki; "" if it has not told.
 	Title() string
 
+	// SignInURL is where people sign in to the wiki with their browsers, and come to a page if it is not 0. It is ""
+	// for a wiki whose cookies no other server gets.
+	SignInURL(pageID int64) string
+
 	// Run asks for the title, and reads the certificates of authorities again when they change, until ctx
 	// ends; Reload reads them now.
 	Run(ctx context.Context)

@@ -3,6 +3,7 @@ package wikitest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -255,6 +256,11 @@ func (f *Fake) Ready(ctx context.Context) error { return f.begin(ctx, "Ready") }
 
 // Title implements wiki.Wiki.
 func (f *Fake) Title() string { return "Test Wiki" }
+
+// SignInURL implements wiki.Wiki.
+func (f *Fake) SignInURL(pageID int64) string {
+	return fmt.Sprint("https://wiki.example/sign-in?page=", pageID)
+}
 
 // Run implements wiki.Wiki. There is nothing to do.
 func (f *Fake) Run(ctx context.Context) { <-ctx.Done() }
