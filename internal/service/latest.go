@@ -16,10 +16,14 @@ type OwnSubmission struct {
 	*Access
 }
 
+// latestBytes is how much of the caller's latest submissions is read.
+const latestBytes = 256 << 10
+
 // Latest returns the caller's latest submissions to the forms of the listed
 // pages, the latest first, at most limit. It looks at the caller's last
 // store.MaxLatest submissions, and leaves out forms that have become anonymous, or are known by their titles alone.
-// The list is what Pages has returned for the same caller, or a part of it.
+// The list is what Pages has returned for the same caller, or a part of it. What comes after latestBytes
+// of entries has none.
 func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, limit int) ([]OwnSubmission, error) {
 	found, err := s.opts.Store.Latest(ctx, who.Name)
 	if err != nil {
@@ -30,6 +34,7 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 		byID[page.ID] = page
 	}
 	var own []OwnSubmission
+	read := 0
 	for _, sub := range found {
 		page, ok := byID[sub.PageID]
 		if !ok || page.IsOutline || len(own) == limit {
@@ -40,7 +45,13 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 			continue
 		}
 		access := s.access(page, form, who)
+		if read > latestBytes {
+			sub.Entries = forms.EncodeEntries(nil, nil)
+			own = append(own, OwnSubmission{sub, access})
+			continue
+		}
 		sub, err := s.opts.Store.Get(ctx, access.key(sub.ID))
+		read += len(sub.Entries)
 		if errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
 			continue
 		}
@@ -53,22 +64,6 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 		own = append(own, OwnSubmission{sub, access})
 	}
 	return own, nil
-}
-
-// MaxWaiting is how many submissions Waiting looks at.
-const MaxWaiting = 200
-
-// Waiting returns how many of the newest submissions a rule holds for.
-func (a *Access) Waiting(ctx context.Context, rule forms.Rule) (waiting int, err error) {
-	match := a.Form.NewMatcher(forms.Filter{Rules: []forms.Rule{rule}}, a.service.opts.Zone)
-	err = a.List(ctx, ListOptions{Descending: true, Limit: MaxWaiting}, func(sub forms.Submission) error {
-		waits, err := match.Match(sub)
-		if waits {
-			waiting++
-		}
-		return err
-	})
-	return waiting, err
 }
 
 // Mine returns the id of the caller's latest submission of the form. None is

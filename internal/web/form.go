@@ -20,6 +20,7 @@ type formPage struct {
 	Layout
 	Notes
 	Problems Problems
+	Waiting  waitingLink
 	Form     *formView // nil while the form takes no submission
 }
 
@@ -43,6 +44,13 @@ func (c *call) showForm() error {
 	page, err := c.newFormPage(access, filling{values: prefilled(access, c.URL.Query())})
 	if err != nil {
 		return err
+	}
+	if access.Rights.Edit && !c.Framed {
+		waiting, err := c.countWaiting(formCounts, access)
+		if err != nil {
+			return err
+		}
+		page.Waiting = waiting[0]
 	}
 	return c.render(http.StatusOK, "form", page)
 }

@@ -3,8 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/formulary/formulary/internal/service"
 )
@@ -23,8 +23,14 @@ type homePage struct {
 type formRow struct {
 	*service.Access
 	Available service.Availability
-	Waiting   string // how many submissions wait for the caller, an editor; "" for none
-	Review    string // path of these
+	Waiting   waitingLink
+}
+
+// waitingLink leads to the submissions that wait for the caller, an editor.
+type waitingLink struct {
+	*service.Access
+	Number string // "" if it is not known whether any wait
+	Path   string // "" if none wait
 }
 
 // latestRow is a submission of the caller.
@@ -35,8 +41,14 @@ type latestRow struct {
 
 // What the home page shows at most. More forms are found by searching.
 const (
-	maxHomeForms  = 50 // for each of them, submissions may be read
+	maxHomeForms  = 50
 	maxHomeLatest = 5
+)
+
+// How long a page counts what waits.
+const (
+	homeCounts = 10 * time.Millisecond // all forms
+	formCounts = 50 * time.Millisecond
 )
 
 func (c *call) home() error {
@@ -57,12 +69,21 @@ func (c *call) home() error {
 	for _, p := range all {
 		page.Editor = page.Editor || p.Rights.Edit
 	}
-	for _, access := range found[:min(len(found), maxHomeForms)] {
-		row, err := c.formRow(access)
+	found = found[:min(len(found), maxHomeForms)]
+	for _, access := range found {
+		access.Form = c.Translated(access.Form)
+		available, err := access.Availability(c.Context())
 		if err != nil {
 			return err
 		}
-		page.Forms = append(page.Forms, row)
+		page.Forms = append(page.Forms, formRow{Access: access, Available: available})
+	}
+	waiting, err := c.countWaiting(homeCounts, found...)
+	if err != nil {
+		return err
+	}
+	for i, link := range waiting {
+		page.Forms[i].Waiting = link
 	}
 	latest, err := c.Backend.Service.Latest(c.Context(), c.Who, all, maxHomeLatest)
 	if err != nil {
@@ -79,25 +100,32 @@ func (c *call) home() error {
 	return c.render(http.StatusOK, "home", page)
 }
 
-// formRow reads what the row of a form says.
-func (c *call) formRow(access *service.Access) (row formRow, err error) {
-	access.Form = c.Translated(access.Form)
-	row.Access = access
-	if row.Available, err = access.Availability(c.Context()); err != nil {
-		return row, err
+// countWaiting returns links to what waits in forms.
+func (c *call) countWaiting(budget time.Duration, list ...*service.Access) ([]waitingLink, error) {
+	if err := c.HoldList(); err != nil {
+		return nil, err
 	}
-	rule, ok := access.Form.Undecided()
-	if !ok || !access.Rights.Edit {
-		return row, nil
+	until := c.Backend.Service.Now().Add(budget)
+	more := func() bool { return c.Backend.Service.Now().Before(until) }
+	counts, err := service.CountWaiting(c.Context(), list, more)
+	links := make([]waitingLink, len(counts))
+	for i, n := range counts {
+		links[i] = c.newWaitingLink(list[i], n)
 	}
-	waiting, err := access.Waiting(c.Context(), rule)
-	if waiting > 0 {
-		row.Waiting = strconv.Itoa(waiting)
-		name := "filter[" + rule.FieldID + "][" + string(rule.Operator) + "]"
-		row.Review = c.resultsPath(access.Form, true) + "?" + url.Values{"view": {"table"}, name: {rule.Value}}.Encode()
+	return links, err
+}
+
+func (c *call) newWaitingLink(access *service.Access, n service.Waiting) waitingLink {
+	link := waitingLink{Access: access}
+	if n.Count > 0 {
+		link.Number = c.Lang.Count(int64(n.Count))
 	}
-	if waiting == service.MaxWaiting { // there may be more
-		row.Waiting += "+"
+	if n.Count > 0 && !n.Exact {
+		link.Number += "+"
 	}
-	return row, err
+	if n.Count > 0 || !n.Exact {
+		name := "filter[" + n.Rule.FieldID + "][" + string(n.Rule.Operator) + "]"
+		link.Path = c.resultsPath(access.Form, true) + "?" + url.Values{"view": {"table"}, name: {n.Rule.Value}}.Encode()
+	}
+	return link
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/service"
 )
 
 // rows are the texts of the rows of a page.
@@ -50,5 +53,29 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	}
 	e.get(t, "carol", "/").wantHTML(`<p class="version"><bdi>Formulary 0.1.0</bdi></p>`)
 	e.get(t, "alice", "/").wantNoHTML("0.1.0") // she may edit no page
-	wants("carol", "Leave 698 of 900 places left 200+ waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
+	wants("carol", "Leave 698 of 900 places left 201 waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
+	page := e.get(t, "carol", "/page/1/form/f")
+	page.want(200, "201 waiting in “Leave”")
+	e.get(t, "carol", page.link("201 waiting in “Leave”")).want(200, "of 201")
+	e.get(t, "alice", "/page/1/form/f").wantNoHTML("waiting")
+}
+
+// A number that is not final has a plus, and a form that nobody could look at may have some.
+func TestWaitingLink(t *testing.T) {
+	access := &service.Access{Form: &forms.Form{PageID: 1, ID: "f"}}
+	c := &call{Lang: english}
+	for _, tt := range []struct {
+		n      service.Waiting
+		number string
+		leads  bool
+	}{
+		{service.Waiting{Count: 41, Exact: true}, "41", true},
+		{service.Waiting{Count: 41}, "41+", true},
+		{service.Waiting{}, "", true},
+		{service.Waiting{Exact: true}, "", false},
+	} {
+		if got := c.newWaitingLink(access, tt.n); got.Number != tt.number || (got.Path != "") != tt.leads {
+			t.Errorf("%+v: %q leads to %q", tt.n, got.Number, got.Path)
+		}
+	}
 }
