@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	maxPerAddress = 10  // mails to an address that submissions have, per form and interval
-	maxAddress    = 254 // bytes of it: what mail servers take
+	maxMailed  = 10  // mails to an address, and of a sender, per form and interval: see sendLimited
+	maxAddress = 254 // bytes of an address: what mail servers take
 )
 
 var errUnread = errors.New("the submission can't be read")
@@ -43,33 +43,74 @@ func (d *Dispatcher) tellSubmitter(ctx context.Context, e store.Event, fields st
 	if !forms.IsEmail(m.To) || len(m.To) > maxAddress || !d.Listeners.mail.Allows(m.To) {
 		return nil
 	}
-	return d.sendLimited(ctx, e.Queue, m)
+	return d.sendLimited(ctx, e.Queue, sub.Username, m)
 }
 
-// sendLimited sends a mail unless its address has had enough. Each mail delays one of
-// maxPerAddress queues, which have no events, for the interval: all servers see them, and
-// they are removed like others that are due and empty.
-func (d *Dispatcher) sendLimited(ctx context.Context, q store.Queue, m Mail) error {
-	address := sha256.Sum256([]byte(strings.ToLower(m.To))) // an answer is stored with its submission only
-	for n := range maxPerAddress {
-		slot, err := d.Store.ReserveQueue(ctx, q, fmt.Sprintf("%x %d", address, n), d.tune.lease)
-		if err != nil {
-			return errUnread
+// sendLimited sends a mail unless there were enough: of arrivals to the address or by the sender, or of decisions to
+// the address. So submissions of others with an address can't use up its mails of decisions.
+func (d *Dispatcher) sendLimited(ctx context.Context, q store.Queue, sender string, m Mail) error {
+	limits := []string{"arrivals to " + mailbox(m.To), "arrivals by " + sender}
+	if m.Changed {
+		limits = []string{"decisions to " + mailbox(m.To)}
+	}
+	var slots []store.Lease
+	var s store.Settlement
+	defer func() {
+		for _, slot := range slots {
+			d.note(ctx, d.Store.SettleQueue(ctx, slot, s))
 		}
-		if slot.Token == 0 {
+	}()
+	reserve := func(limit string, most int) (bool, error) {
+		slot, err := d.reserve(ctx, q, limit, most)
+		if slot.Token != 0 {
+			slots = append(slots, slot)
+		}
+		return slot.Token != 0, err
+	}
+	for _, limit := range limits {
+		free, err := reserve(limit, maxMailed)
+		if err != nil {
+			return err
+		}
+		if free {
 			continue
 		}
-		err = d.Listeners.mail.Send(ctx, m)
-		if refused, ok := errors.AsType[noRecipient](err); ok { // to try again would not help
-			d.Log.Warn("a mail to a submitter was refused", "page", m.PageID, "form", m.FormID, "error", refused)
-			err = nil
+		for _, slot := range slots {
+			d.note(ctx, d.Store.SettleQueue(ctx, slot, s))
 		}
-		var s store.Settlement
-		if err == nil {
-			s.Delay = d.NotifyInterval
+		slots = nil
+		first, err := reserve("dropped", 1) // told once in the interval
+		if s.Delay = d.NotifyInterval; first {
+			d.Log.Warn("mails to submitters are dropped: there were enough in this interval", "page", m.PageID, "form", m.FormID)
 		}
-		d.note(ctx, d.Store.SettleQueue(ctx, slot, s))
 		return err
 	}
-	return nil
+	err := d.Listeners.mail.Send(ctx, m)
+	if refused, ok := errors.AsType[noRecipient](err); ok { // to try again would not help
+		d.Log.Warn("a mail to a submitter was refused", "page", m.PageID, "form", m.FormID, "error", refused)
+		err = nil
+	}
+	if err == nil {
+		s.Delay = d.NotifyInterval
+	}
+	return err
+}
+
+// reserve leases a slot of a limit; there is none without Token. Each mail delays a slot for the interval. Slots are
+// queues without events: all servers see them, and they are removed like others that are due and empty.
+func (d *Dispatcher) reserve(ctx context.Context, q store.Queue, limit string, most int) (slot store.Lease, err error) {
+	hash := sha256.Sum256([]byte(limit)) // an answer is stored with its submission only
+	for n := 0; n < most && slot.Token == 0; n++ {
+		if slot, err = d.Store.ReserveQueue(ctx, q, fmt.Sprintf("%x %d", hash, n), d.tune.lease); err != nil {
+			return slot, errUnread
+		}
+	}
+	return slot, nil
+}
+
+// mailbox is an address as it is counted: in lower case, and without a tag, as in ann+tag@example.org.
+func mailbox(address string) string {
+	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	local, _, _ = strings.Cut(local, "+")
+	return local + "@" + domain
 }
