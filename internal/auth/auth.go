@@ -109,7 +109,8 @@ type Directory struct {
 // changed, only replaced.
 type snapshot struct {
 	accounts map[string]account
-	dummy    account // what the password of an unknown user is compared with
+	names    map[string]bool // of users, and of groups with @ before them
+	dummy    account         // what the password of an unknown user is compared with
 }
 
 type account struct {
@@ -140,6 +141,9 @@ func Open(opts Options) (*Directory, error) {
 	}
 	return d, nil
 }
+
+// Knows reports whether there is a user, or a group with a member. The name of a group begins with "@".
+func (d *Directory) Knows(name string) bool { return d.current.Load().names[name] }
 
 // Authenticate returns the identity of the user with this name and password. The error is
 // ErrBadCredentials, a *ThrottledError or that of ctx. addr is

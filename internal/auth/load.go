@@ -113,11 +113,17 @@ func (d *Directory) parseGroups(content []byte) error {
 
 // publish puts the content of both files in force.
 func (d *Directory) publish() {
-	next := &snapshot{accounts: make(map[string]account, len(d.hashes))}
+	next := &snapshot{accounts: make(map[string]account, len(d.hashes)), names: map[string]bool{}}
 	topCost := 0
 	for user, h := range d.hashes {
+		next.names[user] = true
 		next.accounts[user] = account{h, Identity{Name: user, Groups: d.groupsOf[user], hash: h.hash}}
 		topCost = max(topCost, h.cost)
+	}
+	for _, groups := range d.groupsOf {
+		for _, group := range groups {
+			next.names["@"+group] = true
+		}
 	}
 	topCost = cmp.Or(topCost, emptyFileCost)
 	next.dummy.userHash = userHash{dummyHash(topCost), topCost}

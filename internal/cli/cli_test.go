@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,7 +15,9 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+	"golang.org/x/crypto/bcrypt"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -284,5 +287,27 @@ func TestBrokenHooksFile(t *testing.T) {
 	testkit.WriteFile(t, hooks, "hooks: []\n")
 	if code, said := run(t.Context(), "hooks", "test", "--hooks", hooks, "crm"); code != 1 || !strings.Contains(said, `there is no hook "crm"`) {
 		t.Errorf("status %d: %s", code, said)
+	}
+}
+
+// Pages of a directory are read with the users and groups of the server.
+func TestUnknownUsersAreLogged(t *testing.T) {
+	dir := t.TempDir()
+	users, groups := filepath.Join(dir, "users"), filepath.Join(dir, "groups")
+	hash, err := bcrypt.GenerateFromPassword([]byte("alice-secret"), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.WriteFile(t, users, "alice:"+string(hash)+"\n")
+	testkit.WriteFile(t, groups, "hr: alice\n")
+	testkit.WriteFile(t, filepath.Join(dir, "1-a.md"), "---\nview: [alice, \"@hr\"]\nedit: [hr]\n---\n")
+	var c config
+	c.wiki.Address, c.users = dir, auth.Options{UsersFile: users, GroupsFile: groups}
+	var log bytes.Buffer
+	if _, _, err := openPages(&c, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+		t.Fatal(err)
+	}
+	if said := log.String(); strings.Count(said, "no user or group") != 1 || !strings.Contains(said, `did you mean \"@hr\"?`) {
+		t.Error(said)
 	}
 }

@@ -181,9 +181,23 @@ func (p *reader) principals(m *yaml.Node, key string) *Principals {
 				"%s is not the name of a user or group", quote(n.Value))
 		case isGroup:
 			named.Groups = append(named.Groups, name)
+			p.warnOfUnknown(n)
 		default:
 			named.Users = append(named.Users, name)
+			p.warnOfUnknown(n)
 		}
 	}
 	return named
+}
+
+// warnOfUnknown warns of a user or a group that the server does not know.
+func (p *reader) warnOfUnknown(n *yaml.Node) {
+	if p.server == nil || p.server.Knows == nil || p.server.Knows(n.Value) {
+		return
+	}
+	hint := "correct the name, or ask the operator of the server to add it"
+	if group := "@" + n.Value; p.server.Knows(group) {
+		hint = didYouMean(group)
+	}
+	p.warnf(n.Column, hint, "this server has no user or group %s", quote(n.Value))
 }

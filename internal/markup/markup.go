@@ -136,6 +136,8 @@ type Options struct {
 	NoMail      bool // it sends none
 	MailDomains forms.MailDomains
 	Zone        *time.Location // of times without a zone; nil for UTC
+	// Knows reports whether there is a user, or a group with "@" before its name; nil if that is not known.
+	Knows func(name string) bool
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
