@@ -116,3 +116,16 @@ func TestMatch(t *testing.T) {
 		}
 	}
 }
+
+// Days in bounds have the article that the language needs.
+func TestBoundsHaveArticles(t *testing.T) {
+	day := forms.Plain("2026-05-31")
+	for tag, want := range map[string]string{
+		"de": "Nicht vor dem 31. Mai 2026.", "fr": "Pas avant le 31 mai 2026.", "es": "No antes del 31 may 2026.",
+		"pl": "Nie przed dniem 31 maj 2026.",
+	} {
+		if got := Find(tag).Text("Not before {0}.", day); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
+		}
+	}
+}

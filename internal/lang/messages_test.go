@@ -104,13 +104,13 @@ func allMessages(t *testing.T) (all []used) {
 		}
 	}
 	for _, pattern := range []string{
-		"web/templates/partials/*.html", "web/templates/*.html", "web/*.go", "web/*/*.go", "web/static/*.js", "events/*.go",
+		"web/templates/partials/*.html", "web/templates/*.html", "web/examples/*.yaml", "web/*.go", "web/*/*.go", "web/static/*.js", "events/*.go",
 		"forms/*.go", "service/*.go", "request/*.go", "encode/*.go", "wiki/*.go", "lang/*.go",
 	} {
 		files := glob(t, pattern)
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			found := map[string]func(t *testing.T, name, text string) []used{
-				".html": inTemplate, ".go": inCode, ".js": inScript,
+				".html": inTemplate, ".yaml": inTemplate, ".go": inCode, ".js": inScript,
 			}[filepath.Ext(name)](t, name, files[name])
 			for _, m := range found {
 				m = named(m)

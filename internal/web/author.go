@@ -16,6 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -116,7 +117,7 @@ func (c *call) author() error {
 	if !slices.ContainsFunc(examples, func(e example) bool { return e.Name == name }) {
 		return &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no template of this name.")}
 	}
-	return c.showText(exampleText(name), authorPage{Chosen: name})
+	return c.showText(exampleText(c.Lang, name), authorPage{Chosen: name})
 }
 
 // openBlock opens the form that the address names, if it names one. sent is what its author has sent, if anything.
@@ -139,8 +140,9 @@ func (c *call) openBlock(sent url.Values) (page authorPage, err error) {
 	return page, nil
 }
 
-func exampleText(name string) string {
-	return string(readEmbedded(exampleFiles, "examples/"+name+".yaml"))
+// exampleText is an example with its translated texts in a language.
+func exampleText(l *lang.Language, name string) string {
+	return l.Translate(string(readEmbedded(exampleFiles, "examples/"+name+".yaml")))
 }
 
 // showWritten shows the form of a text that was sent. Nothing is stored.

@@ -20,6 +20,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/session"
 )
@@ -51,12 +52,30 @@ func (b *browser) write(text string) *answer {
 	return b.send("/author", url.Values{"text": {strings.ReplaceAll(text, "\n", "\r\n")}})
 }
 
+func englishExample(name string) string { return exampleText(lang.Find(lang.English), name) }
+
+// The page begins with an example in the reader's language, and each is clean in all of them.
+func TestExamplesInAllLanguages(t *testing.T) {
+	_, b := newAlice(t, nil)
+	for _, l := range lang.All() {
+		for _, e := range examples {
+			if _, problems := markup.ParseForm(1, "", []byte(exampleText(l, e.Name)), nil); len(problems) > 0 {
+				t.Errorf("%s in %s: %v", e.Name, l.Tag, problems)
+			}
+		}
+		p := b.get("/author?lang=" + l.Tag)
+		if text := l.Text("What do you think?"); !strings.Contains(p.textarea("text"), "label: "+text) {
+			t.Errorf("%s: no “%s” in the text", l.Tag, text)
+		}
+	}
+}
+
 // Each template is clean under "formulary check", and together they show all
 // types, all operators and all keys.
 func TestExamples(t *testing.T) {
 	types, operators, all := map[forms.FieldType]bool{}, map[string]bool{}, ""
 	for _, e := range examples {
-		text := exampleText(e.Name)
+		text := englishExample(e.Name)
 		all += "\n" + text
 		formBlock, problems := markup.ParseForm(1, "", []byte(text), nil)
 		form := formBlock.Form
@@ -102,7 +121,7 @@ func TestAuthor(t *testing.T) {
 	for _, x := range examples {
 		a := b.get("/author?template=" + x.Name)
 		a.want(200, "No problems")
-		if got := a.textarea("text"); got != exampleText(x.Name) {
+		if got := a.textarea("text"); got != englishExample(x.Name) {
 			t.Errorf("%s: text %q", x.Name, got)
 		}
 	}
@@ -227,7 +246,7 @@ func TestAuthorPreview(t *testing.T) {
 
 func TestAuthorJSON(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
-	text := exampleText("registration")
+	text := englishExample("registration")
 	a := b.write(text)
 	a.want(200, "As on page 1.")
 	var shown string
@@ -259,7 +278,7 @@ var blockFormats = map[string]markup.Format{
 func TestAuthorBlocks(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	for _, text := range []string{
-		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n", exampleText("registration"),
+		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n", englishExample("registration"),
 	} {
 		wantBlock, _ := markup.ParseForm(1, "", []byte(text), nil)
 		want := wantBlock.Form
