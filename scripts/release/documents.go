@@ -15,9 +15,15 @@ import (
 // completions are the files of shells, by the names that the shells look for.
 var completions = map[string]string{"bash": "formulary.bash", "fish": "formulary.fish", "zsh": "_formulary"}
 
+// linked are what people read, and what that links to.
+var linked = []string{
+	"*.md", "docs/*.md", "docs/adr/*", "docs/images/*", "bench/RESULTS.md", "examples/groups", "examples/users.htpasswd", "examples/pages/*",
+	"deploy/caddy/*", "deploy/docker/*", "deploy/nginx/*", "deploy/prometheus/*", "deploy/systemd/*",
+}
+
 // documents are what people read, and completions for shells. The licence is the first.
 func (r *release) documents() ([]file, error) {
-	list, err := readAll(r.root, "LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md")
+	list, err := readAll(r.root, append([]string{"LICENSE"}, linked...)...)
 	if err != nil {
 		return nil, err
 	}

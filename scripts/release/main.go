@@ -209,14 +209,10 @@ func (r *release) installables(p platform, documents []file, work string) ([]fil
 	if p.os != "linux" {
 		return files, r.archive(p, files)
 	}
-	units, err := readAll(r.root, "deploy/systemd/*")
-	if err != nil {
-		return nil, err
-	}
 	if p.arch == "amd64" {
 		err = r.sbom(path)
 	}
-	archive, packages := r.archive(p, slices.Concat(files, units)), r.packages(p, files, filepath.Join(work, p.arch))
+	archive, packages := r.archive(p, files), r.packages(p, files, filepath.Join(work, p.arch))
 	return files, errors.Join(err, archive, packages)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -160,13 +161,15 @@ func (r *release) contents(list []file, moved map[string]string, dir string) (fi
 	return contents, nil
 }
 
+var linkedFile = regexp.MustCompile(`^(docs|deploy|examples|bench)/`)
+
 // place is where a package has a file of the archive. Files with a place of their own stay there.
 func place(name string) string {
 	dir, base := path.Split(name)
 	switch {
 	case name == "bin/formulary":
 		return "usr/bin/formulary"
-	case dir == "" || dir == "docs/":
+	case dir == "", linkedFile.MatchString(name):
 		return "usr/share/doc/formulary/" + name
 	case name == "completions/formulary.bash":
 		return "usr/share/bash-completion/completions/formulary"

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -133,7 +134,8 @@ func TestRelease(t *testing.T) {
 	archive := r.untar(t, unzip(t, r.open(t, "formulary_0.1.0_linux_amd64.tar.gz")))
 	same(t, "archive", list(archive, "formulary_0.1.0_linux_amd64/"), slices.Concat(
 		[]string{"-rwxr-xr-x 0 bin/formulary", "-rw-r--r-- 0 completions/_formulary", "-rw-r--r-- 0 completions/formulary.bash", "-rw-r--r-- 0 completions/formulary.fish"},
-		readable("-rw-r--r-- 0 "), manuals("-rw-r--r-- 0 man/", ".1"), repositoryFiles("-rw-r--r-- 0 ", "deploy/systemd/*")))
+		readable("-rw-r--r-- 0 "), manuals("-rw-r--r-- 0 man/", ".1")))
+	checkLinks(t, archive, "formulary_0.1.0_linux_amd64/")
 	binary := find(archive, "formulary_0.1.0_linux_amd64/bin/formulary").data
 	checkLicences(t, binary, string(find(archive, "formulary_0.1.0_linux_amd64/THIRD-PARTY.txt").data))
 	for name, text := range map[string]string{
@@ -182,7 +184,7 @@ var installed = slices.Concat([]string{
 
 // readable are the names of what people read about a release, wherever they have it.
 func readable(before string) []string {
-	return append(repositoryFiles(before, "*.md", "docs/*.md"), before+"LICENSE", before+"THIRD-PARTY.txt")
+	return append(repositoryFiles(before, linked...), before+"LICENSE", before+"THIRD-PARTY.txt")
 }
 
 // repositoryFiles are names of files in the repository.
@@ -193,7 +195,25 @@ func repositoryFiles(before string, patterns ...string) (names []string) {
 			names = append(names, before+strings.TrimPrefix(name, "../../"))
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == before+"CONTRIBUTING.md" }) // for developers
+	return names
+}
+
+var link = regexp.MustCompile(`\]\(([a-zA-Z.][^):# ]*)[#)]`)
+
+// checkLinks looks for what documents link to, among what is released with them.
+func checkLinks(t *testing.T, files []file, root string) {
+	t.Helper()
+	for _, f := range files {
+		if !strings.HasSuffix(f.name, ".md") || strings.Contains(f.name, "/pages/") {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(string(f.data), -1) {
+			to := path.Join(path.Dir(f.name), m[1])
+			if !slices.ContainsFunc(files, func(f file) bool { return f.name == to || strings.HasPrefix(f.name, to+"/") }) {
+				t.Errorf("%s links to %s, which is not there", strings.TrimPrefix(f.name, root), m[1])
+			}
+		}
+	}
 }
 
 // checkLicences looks for the terms of each module that the binary has, and of Go, in their order.
