@@ -120,7 +120,8 @@ func TestReport(t *testing.T) {
 			"anonymous-before    2/7\nsubmitted-twice    1/3\n",
 		},
 		{
-			"anonymous now", &Form{Anonymous: true, OneSubmission: true}, []Submission{submitted("ann"), submitted(""), submitted("bob")},
+			"anonymous now", &Form{Anonymous: true, OneSubmission: true},
+			[]Submission{submitted("ann"), submitted(""), submitted("bob")},
 			"named-before    2/3\n",
 		},
 		{"named now", &Form{}, []Submission{submitted(""), submitted("ann")}, "anonymous-before    1/2\n"},
