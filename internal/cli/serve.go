@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -97,15 +96,8 @@ func inSeconds(_ []string, a slog.Attr) slog.Attr {
 // holds anonymous submitters to one submission each.
 const anonymousKeyFile = "anonymous.key"
 
-// gcBallast is memory that is allocated and never touched, so that it takes up no
-// room. A few megabytes live on the heap: without it, garbage would be collected
-// hundreds of times a second under load.
-const gcBallast = 16 << 20
-
 // serve puts the parts together and runs until ctx ends.
 func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
-	ballast := make([]byte, gcBallast)
-	defer runtime.KeepAlive(ballast)
 	hangUps, stopHangUps := catchHangUps()
 	defer stopHangUps()
 	source, users, err := openPages(c, log)
