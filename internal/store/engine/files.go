@@ -48,7 +48,7 @@ const (
 	// freeChunks is after how many removed chunks (16 MiB) FreeRoom is called.
 	freeChunks = 256
 
-	// maxDropped bounds how many files are remembered that could not be marked. Further ones are removed when they are stale.
+	// maxDropped bounds how many files are remembered that could not be marked. Others are removed when they are stale.
 	maxDropped = 1000
 )
 

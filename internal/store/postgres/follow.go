@@ -72,7 +72,7 @@ func (s *settled) wait(ctx context.Context) error {
 	if l == nil {
 		l = &look{done: make(chan struct{})}
 		s.next = l
-		time.AfterFunc(time.Until(s.begun.Add(readEvery)), func() { s.look(l) })
+		time.AfterFunc(time.Until(s.begun.Add(readEvery)), func() { s.look(l) }) //nolint:contextcheck // others wait, too
 	}
 	s.mu.Unlock()
 	select {

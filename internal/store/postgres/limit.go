@@ -36,7 +36,7 @@ func (s *Store) createAlone(ctx context.Context, c *creation) error {
 	}
 	defer release()
 	op := &operation{Value: c}
-	s.create(ctx, []*operation{op})
+	s.create(ctx, append([]*operation(nil), op))
 	return op.Err
 }
 

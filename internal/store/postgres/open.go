@@ -242,9 +242,11 @@ func setUp(ctx context.Context, conn *pgx.Conn, options Options, params map[stri
 	if options.ReadOnly {
 		settings["default_transaction_read_only"] = "on"
 	}
-	columns, args := []string{`set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-		WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`,
-		`set_config('default_transaction_isolation', 'read committed', false)`}, []any{pgx.QueryExecModeExec}
+	columns, args := []string{
+		`set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+			WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`,
+		`set_config('default_transaction_isolation', 'read committed', false)`,
+	}, []any{pgx.QueryExecModeExec}
 	for name, value := range settings {
 		if _, set := params[name]; !set {
 			args = append(args, value)
