@@ -244,6 +244,9 @@ func uploadFile(t *testing.T, s *site) {
 	p.wantProblems()
 	p.Check()
 	p.wantValue("Your name", "Ann Other")
+	if !s.options.NoScript {
+		p.Click("button", "Remove ticket.exe")
+	}
 	p.Attach("Ticket", good)
 	p.press("Send")
 	p.want("This is what was sent.", "ticket.txt (7 bytes)")

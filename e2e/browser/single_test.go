@@ -339,6 +339,7 @@ func TestFileOverTheLimit(t *testing.T) {
 			small := filepath.Join(t.TempDir(), "small.txt")
 			testkit.WriteFile(t, small, "Seat 61")
 			p.Attach("Ticket", small)
+			p.Click("button", "Remove ticket.txt")
 			if got := state(); got != "|"+described {
 				t.Errorf("with another file, the control says %s", got)
 			}

@@ -322,6 +322,9 @@ func notNegative(least *forms.Bound) bool {
 	return least != nil && forms.IsDecimal(least.Value) && !strings.HasPrefix(least.Value, "-")
 }
 
+// MaxFiles is how many files a question takes.
+func (q *question) MaxFiles() int { return service.MaxFilesPerField }
+
 func (q *question) fileControl(with filling) {
 	maxFile := with.maxFile
 	q.Kind = "file"

@@ -26,7 +26,7 @@ var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", 
 
 // scripts are the modules that pages load, and those that modules import.
 var scripts = []string{
-	"author.js", "conditions.js", "dom.js", "drafts.js", "form.js", "frame.js", "messages.js", "print.js",
+	"author.js", "conditions.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "messages.js", "print.js",
 	"results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js", "upload.js",
 }
 

@@ -9,10 +9,13 @@
 import { tidy, visibility } from "./conditions.js";
 import { announce, call, find } from "./dom.js";
 import { attachDrafts, noteSending } from "./drafts.js";
+import { addFiles, checkFiles, showFiles, storedNames } from "./files.js";
 import { t, tn } from "./text.js";
-import { checkSizes, upload } from "./upload.js";
+import { showTimes } from "./times.js";
+import { upload } from "./upload.js";
 
 const separator = ";";
+const fileInputs = 'input[type="file"]';
 const labelsNamed = 3; // in one announcement: more would take too long to listen to
 const longestWait = 30_000; // milliseconds
 
@@ -30,6 +33,8 @@ attach();
 export function attach() {
   document.querySelector("[data-error-summary]")?.focus();
   attachDrafts();
+  document.querySelectorAll(fileInputs).forEach(showFiles);
+  showTimes();
   for (const form of document.querySelectorAll("form[data-conditions]")) {
     const update = updater(form);
     updates.set(form, update);
@@ -43,17 +48,19 @@ export function attach() {
 
 /** The browser may have put back what was typed, or a page that was left while its form was sent. */
 function onPageShow() {
+  document.querySelectorAll(fileInputs).forEach(showFiles);
   for (const form of document.querySelectorAll("form[data-form]")) {
     updates.get(form)?.();
     release(form);
   }
 }
 
-function onChange(event) {
-  if (event.target.type === "file") {
-    checkSizes(event.target);
+function onChange({ type, target }) {
+  const added = target.type === "file" && type === "input" && addFiles(target);
+  if (target.type === "file" || target.name === "_remove") {
+    checkFiles(target.closest("[data-field]").querySelector(fileInputs));
   }
-  const text = updates.get(event.target.form)?.();
+  const text = [added, updates.get(target.form)?.()].filter(Boolean).join(" ");
   if (text) {
     announce(text);
   }
@@ -117,17 +124,6 @@ function valueOf(question, { validationType }) {
   return values.join(separator).replace(/\p{Surrogate}/gu, "\uFFFD");
 }
 
-/** The names of the stored files, without those that are to be removed. */
-function storedNames(question) {
-  const { field, stored } = question.dataset;
-  const names = new Set(stored ? stored.split(separator) : []);
-  for (const { value, checked } of find(question, 'input[name="_remove"]')) {
-    const name = value.slice(field.length + 1);
-    checked ? names.delete(name) : names.add(name);
-  }
-  return [...names];
-}
-
 /** For example "Reason, E-mail, Phone and 2 more". */
 function list(labels) {
   const named = labels.slice(0, labelsNamed).join(t(", "));
@@ -168,11 +164,11 @@ function onSubmit(event) {
     event.preventDefault();
     return;
   }
-  const files = find(form, 'input[type="file"]').filter((input) => !input.disabled && input.files.length > 0);
-  const tooLarge = files.filter((input) => !checkSizes(input));
-  if (tooLarge.length > 0) {
+  const files = find(form, fileInputs).filter((input) => !input.disabled && input.files.length > 0);
+  const refused = files.filter((input) => !checkFiles(input));
+  if (refused.length > 0) {
     event.preventDefault();
-    tooLarge[0].focus();
+    refused[0].focus();
     return;
   }
   const attempt = {};

@@ -1,6 +1,7 @@
 // Times are shown in the reader's zone. Without this script they are in UTC.
 
-const { lang } = document.documentElement;
+import { lang } from "./messages.js";
+
 const format = lang !== "en" && new Intl.DateTimeFormat(`${lang}-u-ca-gregory-nu-latn`, {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", // as the server writes it
 });
@@ -13,12 +14,16 @@ function digits(at) {
   return local.toISOString().slice(0, 16).replace("T", " ");
 }
 
-for (const time of document.querySelectorAll("time[datetime*=T]")) { // days stay as they are
-  const text = time.textContent;
-  const at = new Date(time.dateTime);
-  time.title = text.endsWith("UTC") ? text : `${text} UTC`;
-  time.textContent = digits(at);
-}
-for (const note of document.querySelectorAll("[data-utc]")) {
-  note.remove();
+showTimes();
+
+/** Called again when a part of the page is replaced. */
+export function showTimes() {
+  for (const time of document.querySelectorAll("time")) {
+    const text = time.textContent;
+    if (time.dateTime.includes("T") && !time.title) { // days stay as they are
+      time.title = text.endsWith("UTC") ? text : `${text} UTC`;
+      time.textContent = digits(new Date(time.dateTime));
+    }
+  }
+  document.querySelectorAll("[data-utc]").forEach((note) => note.remove());
 }

@@ -2,7 +2,7 @@
 // been sent.
 
 import { announce, call, create, find } from "./dom.js";
-import { t, tn } from "./text.js";
+import { t } from "./text.js";
 
 const fileInputs = 'input[type="file"]';
 const advice = t("Check your connection and the size of the files, then try again.");
@@ -51,28 +51,6 @@ export function upload(form, submitter, { release, attach }) {
   request.open("POST", address);
   request.responseType = "document";
   request.send(data);
-}
-
-/** Tells which of the chosen files are larger than the server takes, and returns whether there is none. */
-export function checkSizes(input) {
-  const limit = Number(input.getAttribute("data-max-size"));
-  const large = Array.from(input.files).filter(({ size }) => limit && size > limit);
-  const id = `${input.id}-size`;
-  const described = (input.getAttribute("aria-describedby") ?? "").split(" ").filter((other) => other && other !== id);
-  for (const old of find(input.closest("[data-field]"), "[data-size-error]")) {
-    old.remove();
-    input.removeAttribute("aria-invalid");
-  }
-  if (large.length > 0) {
-    described.push(id);
-    input.setAttribute("aria-invalid", "true");
-    const names = large.map(({ name }) => t("“{0}”", name)).join(t(", "));
-    const most = input.getAttribute("data-limit");
-    const text = tn("{1} is too large: at most {2} each.", "{1} are too large: at most {2} each.", large.length, names, most);
-    input.before(create("p", { class: "error", role: "alert", id, "data-size-error": "" }, text));
-  }
-  input.setAttribute("aria-describedby", described.join(" "));
-  return large.length === 0;
 }
 
 /** Shows the progress of a request at the end of the form, and a button that aborts it. */

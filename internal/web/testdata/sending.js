@@ -101,7 +101,7 @@ const stories = {
     const next = makePage(element("div", { "data-error-summary": "" }));
     next.file.setAttribute("aria-invalid", "true");
     file.setAttribute("autofocus", "");
-    const otherForm = element("form", { "data-form": "", action: "/page/1/form/other" }, input("doc", "file"));
+    const otherForm = element("form", { "data-form": "", action: "/page/1/form/other" }, question("doc", input("doc", "file")));
     request.response = answerPage(otherForm, ...next.content);
     request.onload();
     const kept = next.form.querySelector('input[type="file"]');

@@ -1,0 +1,69 @@
+package browser
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+// TestFilesAddUp chooses files one by one, as phones' cameras give them, all with one name.
+func TestFilesAddUp(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{ConsoleErrors: true}) // the console names the status 422 of an XMLHttpRequest
+	s.edit(t, trip, "1-trip.md", "form: trip\nfields:\n", "form: trip\ncloses: 2999-12-31T18:00:00Z\nfields:\n  - {id: bags, type: textfield, label: Bags}\n")
+	p := s.as(t, ann, trip)
+	attach := func(name, content string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), name)
+		testkit.WriteFile(t, file, content)
+		p.Attach("Ticket", file)
+		testkit.Same(t, "it says", said(p), "Added: "+name+".")
+	}
+	local := func() bool {
+		return browsertest.Eval[bool](p.Page, `document.querySelector("time[datetime*=T]").title !== ""`)
+	}
+	attach("image.txt", "first")
+	attach("ticket.txt", "another")
+	attach("image.txt", "the second")
+	p.want("image.txt (5 bytes)", "ticket.txt (7 bytes)", "image.txt (10 bytes)")
+	p.Check()
+	p.Click("button", "Remove ticket.txt")
+	p.wantNot("ticket.txt (7 bytes)")
+	testkit.Same(t, "it says", said(p), "Removed: ticket.txt.")
+	testkit.Same(t, "focus", p.Focused(), `button "Remove image.txt"`)
+	testkit.Same(t, "times are the reader's", local(), true)
+	p.Click("button", "Send")
+	p.WaitText("There is a problem")
+	p.want("image.txt (5 bytes)", "image.txt (10 bytes)") // also on the page that the server has answered with
+	testkit.Same(t, "times are the reader's", local(), true)
+	attach("image.txt", "and the third")
+	fillTrip(p)
+	p.press("Send")
+	p.want("Sent", "image.txt (5 bytes)", "image (2).txt (10 bytes)", "image (3).txt (13 bytes)")
+
+	p.follow("Change")
+	for i := range 7 {
+		attach(fmt.Sprint(i, ".txt"), "more")
+	}
+	p.wantNot("at most 10 files")
+	attach("8.txt", "too many")
+	const most = "“Ticket” may have at most 10 files."
+	p.want(most)
+	p.Click("button", "Save")
+	p.want(most)
+	p.Check()
+	p.Click("checkbox", "Remove image (2).txt")
+	p.wantNot(most)
+	p.press("Save")
+	p.want("The changes are saved.", "8.txt (8 bytes)")
+	p.wantNot("image (2).txt (10 bytes)")
+	p.follow("Change")
+	attach("last.txt", "x")
+	p.want(most)
+	p.Click("button", "Remove last.txt")
+	p.wantNot(most)
+	testkit.Same(t, "focus", p.Focused(), `button "Ticket"`)
+}
