@@ -2,7 +2,6 @@ package forms
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,8 +11,8 @@ import (
 // Definition is a form as it was when answers to it were checked: what the API's Form says, and
 // the labels of options. The zero value means that it is not known.
 type Definition struct {
-	Text string // see definitionJSON
-	Hash int64  // of the text; submissions refer to a definition by it
+	Text string   // see definitionJSON
+	Hash [16]byte // of the text; submissions refer to a definition of their form by it
 }
 
 // The format of definitions. What is stored must stay readable: members may be added, not renamed.
@@ -53,7 +52,7 @@ type (
 // NewDefinition returns the definition with a text.
 func NewDefinition(text string) Definition {
 	sum := sha256.Sum256([]byte(text))
-	return Definition{text, int64(binary.LittleEndian.Uint64(sum[:]) >> 1)}
+	return Definition{text, [16]byte(sum[:])}
 }
 
 // Definition returns the definition of the form in all its languages. It is made once: the form must not

@@ -43,7 +43,7 @@ func (s *Service) storeKeeps(ctx context.Context) error {
 	})
 }
 
-// sweep makes one sweep, on one server at a time. Before that, each server stores keeps: a page may have a longer one
+// sweep makes one sweep of submissions and then of definitions, on one server at a time. Before that, each server stores keeps: a page may have a longer one
 // now, or none.
 func (s *Service) sweep(ctx context.Context, log *slog.Logger) error {
 	if err := s.storeKeeps(ctx); err != nil {
@@ -59,7 +59,7 @@ func (s *Service) sweep(ctx context.Context, log *slog.Logger) error {
 			}
 			err = errors.Join(err, formErr)
 		}
-		return err
+		return errors.Join(err, s.opts.Store.SweepDefinitions(ctx))
 	})
 }
 

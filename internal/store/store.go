@@ -106,8 +106,7 @@ type Store interface {
 	// Errors: merge's, ErrNotFound, ErrNoFile, ErrFull, ErrUnavailable.
 	Update(ctx context.Context, key Key, merge Merge) (forms.Submission, error)
 
-	// Delete removes a submission for good, with its files and its history, and the definitions
-	// of its form if it was the last one. check, when not
+	// Delete removes a submission for good, with its files and its history. check, when not
 	// nil, is called with the submission as it is when it goes; an error of
 	// check is returned as it is and nothing is deleted. check must be quick
 	// and must not call the store, and may be called more than once. The events
@@ -118,6 +117,10 @@ type Store interface {
 	// Definition returns the definition that the create of a submission was checked against, see New.
 	// Errors: ErrNotFound, also if it is not known, ErrUnavailable.
 	Definition(ctx context.Context, key Key) (forms.Definition, error)
+
+	// SweepDefinitions removes the definitions of forms without submissions, of each a day or more after a create has
+	// last used it. Errors: ErrFull, ErrUnavailable.
+	SweepDefinitions(ctx context.Context) error
 
 	// History returns the steps of a submission, the oldest first; none of one that does
 	// not exist. Of the newest, MaxSteps and MaxHistoryBytes are kept, and always the last.
@@ -238,8 +241,8 @@ type New struct {
 
 	Events []Event // stored with the submission
 
-	// Definition, unless it is zero, is the form that the entries were checked against. Each
-	// definition of a form is stored once, until the form has no submissions.
+	// Definition, unless it is zero, is the form that the entries were checked against. Each definition of a form is
+	// stored once, see SweepDefinitions.
 	Definition forms.Definition
 }
 

@@ -51,7 +51,7 @@ func TestChecksumCoversAll(t *testing.T) {
 			ID: 12, PageID: 7, FormID: "form", Username: "amy", Created: at, Changed: at, Changer: "bob", Entries: []byte(`{"f":{}}`),
 			Files: []forms.StoredFile{{ID: 1, FieldID: "f", Name: "a", Size: 3, SHA256: "aa", Type: "text/plain"}, {ID: 2, FieldID: "f", Name: "b"}},
 		},
-		SubmitterKey: "user:amy", Key: "key", Body: "body", Definition: forms.Definition{Text: "{}", Hash: 1},
+		SubmitterKey: "user:amy", Key: "key", Body: "body", Definition: forms.Definition{Text: "{}", Hash: [16]byte{1}},
 		History: []store.Step{{At: at, Username: "bob", Before: map[string]string{"f": "x"}}, {At: at}},
 	}
 	e := store.Event{

@@ -259,7 +259,7 @@ func (c *checksum) add(r store.Record) {
 	for i := range files {
 		files[i].ID = 0
 	}
-	_, _ = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q %d %q %d %#v\n",
+	_, _ = fmt.Fprintf(c.hash, "%d %q %d %d %q %q %q %q %q %q %d %q %x %#v\n",
 		r.PageID, r.FormID, r.ID, r.Created.UnixMilli(), r.Username, r.SubmitterKey, r.Key, r.Body, r.Entries,
 		forms.EncodeFiles(files), r.Changed.UnixMilli(), r.Changer, r.Definition.Hash, r.History) // a hash takes everything
 }

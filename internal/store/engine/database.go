@@ -63,8 +63,6 @@ type Common struct {
 	SQLCountForm string
 	// SQLCountForms selects page, form and number of submissions, up to $3, of forms on the pages $1 to $2.
 	SQLCountForms string
-	// SQLDefinition selects the text of the definition of a submission: $1 to $3 are page, form and id.
-	SQLDefinition string
 }
 
 // queryRow copies the first row of a statement. No row is ErrNotFound.

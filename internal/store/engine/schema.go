@@ -17,7 +17,7 @@ import (
 type Migrations []string
 
 // firstVersion is the lowest version that is known. Those below were never released.
-const firstVersion = 8
+const firstVersion = 9
 
 // ReadMigrations reads the files in the folder migrations, in the order of their
 // names. The files are part of the program: there are no errors.

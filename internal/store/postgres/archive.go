@@ -94,15 +94,11 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	}
 	ctx = context.WithoutCancel(ctx) // a write that has begun is completed
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		var definitions, history []engine.Statement
+		var history []engine.Statement
 		for i := range records {
-			r := &records[i]
-			history = append(history, engine.LoadHistory(r)...)
-			if d := r.Definition; d.Hash != 0 && (i == 0 || d.Hash != records[i-1].Definition.Hash) {
-				definitions = append(definitions, engine.NewStatement(sqlStoreDefinition, r.PageID, r.FormID, d.Hash, d.Text))
-			}
+			history = append(history, engine.LoadHistory(&records[i])...)
 		}
-		if err := send(ctx, tx.Conn(), definitions...); err != nil {
+		if err := send(ctx, tx.Conn(), engine.LoadDefinitions(records)...); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, sqlInsert, columns...); err != nil {
@@ -135,6 +131,7 @@ func duplicateError(err error) error {
 
 // Clear implements store.Archive.
 func (s *Store) Clear(ctx context.Context) error {
+	defer s.ForgetDefinitions()
 	err := s.transact(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `TRUNCATE submissions, definitions, history, keeps, file_chunks, staged_files,
 			events, event_queues`)

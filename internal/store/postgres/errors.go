@@ -13,7 +13,6 @@ import (
 
 // Error codes of PostgreSQL (SQLSTATE).
 const (
-	codeNoDefinition         = "22P02" // of keepDefinition
 	codeUniqueViolation      = "23505"
 	codeReadOnly             = "25006" // the server is a standby, or was demoted to one
 	codeSerializationFailure = "40001"

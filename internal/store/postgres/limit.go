@@ -23,9 +23,9 @@ func newAlone(o Options) *limit.Limiter {
 }
 
 // needsOwnTx reports whether a create has a transaction of its own: to a form with a limit,
-// which is locked for it, with files, whose contents become the submission's, or with a new definition.
+// which is locked for it, or with files, whose contents become the submission's.
 func (c *creation) needsOwnTx() bool {
-	return c.new.Limit > 0 || len(c.new.Files) > 0 || c.storeDefinition
+	return c.new.Limit > 0 || len(c.new.Files) > 0
 }
 
 // createAlone stores one submission beside the workers, which do not wait for it.
@@ -71,9 +71,6 @@ func begin(ctx context.Context, conn *pgx.Conn, ops []*operation) (ids []int64, 
 	steps.Queue(`BEGIN`)
 	if n.Limit > 0 {
 		steps.Queue(sqlLockForm, n.PageID, n.FormID)
-	}
-	if c.storeDefinition { // after the lock: the insert of another create holds that, and needs the definition
-		steps.Queue(sqlStoreDefinition, n.PageID, n.FormID, n.Definition.Hash, n.Definition.Text)
 	}
 	index := 0
 	if c.needsOwnTx() {

@@ -81,12 +81,12 @@ type Options struct {
 type Store struct {
 	*engine.Files
 	engine.Common
+	engine.Definitions
 
 	pool             *pgxpool.Pool
 	writer           *writer
 	alone            *limit.Limiter
 	settled          settled // of the ids of submissions
-	definitions      knownDefinitions
 	statementTimeout time.Duration
 	closed           atomic.Bool
 	close            func()
@@ -118,8 +118,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.settled.read = s.readSettled
 	s.Common = engine.Common{
 		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
-		SQLDefinition: sqlDefinition,
 	}
+	s.Definitions = engine.Definitions{DB: database{s}, SQLOfSubmission: sqlDefinition, SQLUnused: sqlUnused}
 	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives the call of Open
 	s.Files = engine.NewFiles(database{s}, o.Log)
 	if !o.ReadOnly {

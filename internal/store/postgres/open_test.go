@@ -60,13 +60,13 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 	exec(t, url, `UPDATE formulary_schema SET version_id = 99`)
 	for _, mustExist := range []bool{false, true} {
 		mustRefuse(t, Options{URL: url, MustExist: mustExist},
-			"it has schema version 99 and this formulary needs version 8: install the newer formulary that has written to it")
+			"it has schema version 99 and this formulary needs version 9: install the newer formulary that has written to it")
 	}
 	exec(t, url, `UPDATE formulary_schema SET version_id = 7`)
 	for _, mustExist := range []bool{false, true} {
 		mustRefuse(t, Options{URL: url, MustExist: mustExist}, "it was made before 0.1.0, and only the build that made it can open it")
 	}
-	exec(t, url, `UPDATE formulary_schema SET version_id = 8`)
+	exec(t, url, `UPDATE formulary_schema SET version_id = 9`)
 	openStore(t, url)
 }
 
@@ -97,7 +97,7 @@ func TestDamagedSchemaIsRefused(t *testing.T) {
 		t.Run("before a migration", func(t *testing.T) {
 			addMigration(t)
 			mustRefuse(t, Options{URL: url}, because)
-			storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "8")
+			storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "9")
 			storetest.Same(t, "later", queryText(t, url, `SELECT count(*)::text FROM pg_class WHERE relname = 'later'`), "0")
 		})
 	}
@@ -123,7 +123,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 	old := mustCreate(t, s, sample("old"))
 	s.Close()
 	addMigration(t)
-	mustRefuse(t, Options{URL: url, MustExist: true}, "it has schema version 8 and") // which is not to be written to
+	mustRefuse(t, Options{URL: url, MustExist: true}, "it has schema version 9 and") // which is not to be written to
 	for range 2 {
 		s = openStore(t, url)
 		sub, err := s.Get(ctx, keyOf(old))
@@ -132,7 +132,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		}
 		s.Close()
 	}
-	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "9")
+	storetest.Same(t, "version", queryText(t, url, `SELECT max(version_id)::text FROM formulary_schema`), "10")
 	storetest.Same(t, "migrated", queryText(t, url, `SELECT x::text FROM later`), "5")
 }
 

@@ -85,24 +85,17 @@ const (
 		JOIN definitions d ON d.page_id = $1 AND d.form_id = $2 AND hash = s.definition
 		WHERE s.page_id = $1 AND s.form_id = $2 AND id = $3`
 
-	// sqlStoreDefinition stores a definition. No other transaction removes it until this one ends.
-	sqlStoreDefinition = `INSERT INTO definitions (page_id, form_id, hash, definition) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (page_id, form_id, hash) DO UPDATE SET hash = excluded.hash`
-
-	sqlAnySubmission = `SELECT id FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT 1`
-
-	// sqlLockDefinitions fails while creates use a definition of the form. To wait could be a deadlock.
-	sqlLockDefinitions = `SELECT hash FROM definitions WHERE page_id = $1 AND form_id = $2 FOR UPDATE NOWAIT`
-
-	// sqlRemoveDefinitions removes the definitions of a form without submissions.
-	sqlRemoveDefinitions = `DELETE FROM definitions WHERE page_id = $1 AND form_id = $2 AND (` + sqlAnySubmission + `) IS NULL`
+	// sqlUnused is the condition that the form of a definition has no submissions. EXISTS could become a join, which reads
+	// the whole table.
+	sqlUnused = `(SELECT id FROM submissions s WHERE s.page_id = definitions.page_id AND s.form_id = definitions.form_id
+		ORDER BY id LIMIT 1) IS NULL`
 
 	sqlUpdate = `UPDATE submissions SET fields = $4, files = $5, changed = $6, changer = $7 WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	sqlDelete = `DELETE FROM submissions WHERE page_id = $1 AND form_id = $2 AND id = $3`
 
 	// sqlRows turns the columns of a batch into rows.
-	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],
+	sqlRows = `unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::uuid[], $8::text[], $9::text[], $10::text[],
 			$11::text[], $12::bigint[], $13::text[])
 		AS n (page_id, form_id, id, username, created, fields, definition, submitter_key, key, body, files, changed, changer)`
 
@@ -147,14 +140,13 @@ var (
 
 	// sqlInsert stores all rows of a batch or none.
 	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, fields, definition, submitter_key, key, body, files, changed, changer)
-		SELECT n.page_id, n.form_id, n.id, n.username, n.created, n.fields,
-			CASE n.definition WHEN 0 THEN 0 ELSE ` + keepDefinition(`n.page_id`, `n.form_id`, `n.definition`) + ` END,
+		SELECT n.page_id, n.form_id, n.id, n.username, n.created, n.fields, n.definition,
 			NULLIF(n.submitter_key, ''), NULLIF(n.key, ''), NULLIF(n.body, ''), NULLIF(n.files, ''), n.changed, n.changer FROM ` + sqlRows
 
 	// sqlInsertPlain is sqlInsert for rows that have no limit, key or files, and the same definition, as
 	// most have. The other columns would cost a tenth of a create.
 	sqlInsertPlain = `INSERT INTO submissions (page_id, form_id, id, username, created, fields, definition)
-		SELECT n.*, (SELECT CASE $9::bigint WHEN 0 THEN 0 ELSE ` + keepDefinition(`$7::bigint`, `$8::text`, `$9`) + ` END)
+		SELECT n.*, $7::uuid
 		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::text[]) AS n`
 
 	// sqlCreate stores the rows of a batch that do not violate a limit of one
@@ -171,19 +163,12 @@ var (
 	sqlInsertEvents = `WITH ` + insertEvents(1, ``) + ` SELECT 1`
 
 	// sqlInsertPlainWithEvents is sqlInsertPlain with events of the rows.
-	sqlInsertPlainWithEvents = `WITH ` + insertEvents(10, ``) + ` ` + sqlInsertPlain
+	sqlInsertPlainWithEvents = `WITH ` + insertEvents(8, ``) + ` ` + sqlInsertPlain
 
 	// sqlCreateWithEvents is sqlCreate with events of the rows that are stored.
 	sqlCreateWithEvents = `WITH stored AS (` + sqlCreate + `), ` +
 		insertEvents(14, ` WHERE submission IN (SELECT id FROM stored) ORDER BY submission`) + ` SELECT id FROM stored`
 )
-
-// keepDefinition returns the hash of a definition that no other transaction removes until this one ends. If it is not
-// stored, the statement fails with codeNoDefinition: the text is no number. That of another error could show answers.
-func keepDefinition(pageID, formID, hash string) string {
-	return `COALESCE((SELECT d.hash::text FROM definitions d WHERE d.page_id = ` + pageID + ` AND d.form_id = ` + formID + `
-		AND d.hash = ` + hash + ` FOR KEY SHARE), 'no such definition')::bigint`
-}
 
 // insertEvents stores the events that a condition selects, and adds their queues. The number is that of its first
 // parameter.

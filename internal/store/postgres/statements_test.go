@@ -69,14 +69,14 @@ func testPlans(t *testing.T, form string) {
 		FROM generate_series(1, 20000) AS i`)
 	exec(t, url, `INSERT INTO history (submission, at, username, previous) SELECT i % 5000, i, 'amy', repeat('x', 300)
 		FROM generate_series(1, 20000) AS i`)
-	exec(t, url, `INSERT INTO definitions SELECT i, 'form', i, repeat('x', 300) FROM generate_series(1, 5000) AS i`)
+	exec(t, url, `INSERT INTO definitions SELECT i, 'form', md5(i::text)::uuid, 1, repeat('x', 300) FROM generate_series(1, 5000) AS i`)
 	exec(t, url, `INSERT INTO keeps SELECT i, 'form', '1 day', i, '' FROM generate_series(1, 5000) AS i`)
 	exec(t, url, `ANALYZE`)
 	const byID = "Index Cond: ((page_id = $1) AND (form_id = $2) AND (id = wanted.wanted_id))"
 	const byKey, byUser, byName = "Index Scan using submissions_pkey", "submissions_by_user", "settings_pkey"
 	want := map[string]string{
 		sqlGet: byKey, sqlLock: byKey, sqlUpdate: byKey, sqlDelete: byKey,
-		sqlCreate: byUser, sqlInsertPlain: "definitions_pkey", engine.SQLDefinition: "definitions_pkey", sqlAnySubmission: "submissions_pkey",
+		sqlCreate: byUser, engine.SQLDefinition: "definitions_pkey", engine.SQLStoreDefinition: "Conflict Arbiter Indexes: definitions_pkey",
 		sqlByKey: "submissions_key", sqlKeysUsed: "submissions_key", sqlRefusal: "submissions_by_submitter",
 		engine.SQLSetting: byName, engine.SQLRelease: byName,
 		engine.SQLWaiting: "events_waiting", engine.SQLLease: "event_queues_pkey", engine.SQLDelayQueue: "event_queues_pkey",
@@ -111,6 +111,10 @@ func testPlans(t *testing.T, form string) {
 		if !strings.Contains(plan, "submissions_pkey") || !strings.Contains(plan, "definitions_pkey") {
 			t.Errorf("%s\nplan: %s\nwant an index of each table", sqlDefinition, plan)
 		}
+		plan = explain(t, conn, `DELETE FROM definitions WHERE `+sqlUnused)
+		if !strings.Contains(plan, "submissions_pkey") || strings.Contains(plan, "Seq Scan on submissions") {
+			t.Errorf("%s\nplan: %s\nwant a submission to be found by the key", sqlUnused, plan)
+		}
 		plan = explain(t, conn, sqlLatest) // it sorts the latest of each form
 		if strings.Count(plan, byUser) != 4 || !strings.Contains(plan, "submissions_pkey") || strings.Contains(plan, "Seq Scan") {
 			t.Errorf("%s\nplan: %s\nwant four reads by user", sqlLatest, plan)
@@ -137,7 +141,6 @@ func testPlans(t *testing.T, form string) {
 			engine.SQLDelivered: "events_waiting", engine.SQLRemoveDelivered: "events_waiting", engine.SQLGiveUp: "events_waiting", engine.SQLRemoveFailed: "events_failed",
 			engine.SQLHistory: "history_pkey", engine.SQLDeleteHistory: "history_pkey", engine.SQLTrimHistory: "history_pkey",
 			engine.SQLMarkRemoved: "history_pkey", engine.SQLRemoveSteps: "history_pkey",
-			sqlRemoveDefinitions: "definitions_pkey", sqlLockDefinitions: "definitions_pkey",
 			listSQL(store.Query{IDs: []int64{1}}):                 byID,
 			listSQL(store.Query{IDs: []int64{1}, Username: &amy}): "AND (id = wanted.wanted_id))",
 		} {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,8 +17,10 @@ import (
 
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
-	d := definition{n.PageID, n.FormID, n.Definition.Hash}
-	c := &creation{new: n, storeDefinition: d.hash != 0 && !s.definitions.has(d)}
+	c := &creation{new: n}
+	if err := s.StoreDefinition(ctx, &c.new); err != nil {
+		return forms.Submission{}, err
+	}
 	run := s.writer.queue.Do
 	if c.needsOwnTx() {
 		run = s.createAlone
@@ -29,39 +30,7 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	if c.storeDefinition {
-		s.definitions.add(d)
-	}
 	return c.stored.Submission, nil
-}
-
-type definition struct {
-	pageID int64
-	formID string
-	hash   int64
-}
-
-// knownDefinitions are some that are stored, unless another process has deleted the last submission of a form.
-type knownDefinitions struct {
-	mu  sync.Mutex
-	all map[definition]bool
-}
-
-const maxKnownDefinitions = 10_000
-
-func (k *knownDefinitions) has(d definition) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.all[d]
-}
-
-func (k *knownDefinitions) add(d definition) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.all)%maxKnownDefinitions == 0 {
-		k.all = map[definition]bool{}
-	}
-	k.all[d] = true
 }
 
 // Get implements store.Store.
@@ -191,23 +160,5 @@ func (s *Store) Delete(
 			engine.NewStatement(engine.SQLDeleteHistory, key.ID))
 	})
 	s.Wrote(err, len(removed) > 0)
-	if err == nil {
-		s.removeDefinitions(ctx, key)
-	}
 	return err
-}
-
-// removeDefinitions removes the definitions of a form that has no submissions any more. It is a transaction of its
-// own, after the delete: concurrent deletes see each other only then. It fails while a create uses a definition: then
-// the form is not empty. What stays because of another error goes when the form has lost its last submission again.
-func (s *Store) removeDefinitions(ctx context.Context, key store.Key) {
-	var id int64
-	err := database{s}.Query(ctx, func(next engine.Next) { next(&id) }, sqlAnySubmission, key.PageID, key.FormID)
-	if err != nil || id != 0 {
-		return
-	}
-	_ = database{s}.Transact(ctx, // with a snapshot for each statement: the last sees what creates have stored
-		engine.NewStatement(sqlLockForm, key.PageID, key.FormID), // one after the other
-		engine.NewStatement(sqlLockDefinitions, key.PageID, key.FormID),
-		engine.NewStatement(sqlRemoveDefinitions, key.PageID, key.FormID))
 }

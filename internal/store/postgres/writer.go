@@ -34,8 +34,6 @@ type writer struct {
 type creation struct {
 	new    store.New
 	stored store.Record // set before the statement
-
-	storeDefinition bool // because it is not stored
 }
 
 type operation = engine.Op[*creation]
@@ -100,19 +98,10 @@ func statementSize(ops []*operation) int {
 
 // create stores submissions with one statement and sets the outcome of each
 // operation. If the statement fails, a single row may be the cause, for instance
-// by a character that the database can't store. Then each is stored by itself. If a
-// definition is not stored, the first stores its own, which mostly is that of all.
+// by a character that the database can't store. Then each is stored by itself.
 func (s *Store) create(ctx context.Context, ops []*operation) {
 	err := s.insert(ctx, ops)
 	if err == nil {
-		return
-	}
-	if serverCode(err) == codeNoDefinition && !ops[0].Value.storeDefinition {
-		ops[0].Value.storeDefinition = true
-		s.create(ctx, ops[:1])
-		if len(ops) > 1 {
-			s.create(ctx, ops[1:])
-		}
 		return
 	}
 	if len(ops) == 1 || errors.Is(err, store.ErrUnavailable) {
@@ -203,7 +192,8 @@ func (b batch) withEvents(sql, told string, columns []any) (string, []any) {
 // sqlInsertPlain, before the definition.
 func columns(records []store.Record) []any {
 	n := len(records)
-	pages, ids, created, definitions := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	pages, ids, created := make([]int64, n), make([]int64, n), make([]int64, n)
+	definitions := make(pgtype.FlatArray[[16]byte], n)
 	formIDs, usernames, submitterKeys := make([]string, n), make([]string, n), make([]string, n)
 	keys, bodies := make([]string, n), make([]string, n)
 	changed, changers := make([]*int64, n), make([]*string, n)
@@ -230,7 +220,7 @@ func (b batch) insert(ctx context.Context, conn *pgx.Conn) error {
 		return n.SubmitterKey == "" && n.Key == "" && n.Definition.Hash == first.Definition.Hash
 	}
 	if !slices.ContainsFunc(b, func(op *operation) bool { return !isPlain(op) }) {
-		plain := append(slices.Clip(columns[:6]), first.PageID, first.FormID, first.Definition.Hash)
+		plain := append(slices.Clip(columns[:6]), first.Definition.Hash)
 		sql, plain := b.withEvents(sqlInsertPlain, sqlInsertPlainWithEvents, plain)
 		steps := &pgx.Batch{}
 		steps.Queue(sql, plain...)

@@ -55,7 +55,7 @@ func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) er
 			r := store.Record{
 				Submission: sub, SubmitterKey: rows.ColumnText(9), Key: rows.ColumnText(10), Body: rows.ColumnText(11),
 			}
-			r.Definition.Hash = rows.ColumnInt64(12)
+			copy(r.Definition.Hash[:], rows.ColumnRawBlob(12))
 			if err == nil {
 				err = complete(&r)
 			}
@@ -73,6 +73,9 @@ func (s *Store) Load(ctx context.Context, records []store.Record) error {
 	return s.writer.do(ctx, func(tx *tx) error {
 		clear(tx.counts)
 		return tx.atomically(func() error {
+			if err := tx.runAll(engine.LoadDefinitions(records)...); err != nil {
+				return err
+			}
 			for i := range records {
 				r := &records[i]
 				err := r.CheckIDs()
@@ -96,9 +99,6 @@ func (t *tx) load(r *store.Record) error {
 	if err := t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, r.Key); err != nil {
 		return err
 	}
-	if err := t.storeDefinition(r.PageID, r.FormID, r.Definition); err != nil {
-		return err
-	}
 	err = t.conn.insertSubmission(form, r)
 	switch {
 	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE):
@@ -118,9 +118,9 @@ func (t *tx) load(r *store.Record) error {
 
 // Clear implements store.Archive.
 func (s *Store) Clear(ctx context.Context) error {
+	defer s.ForgetDefinitions()
 	return s.writer.do(ctx, func(tx *tx) error {
 		clear(tx.counts)
-		clear(tx.definitions)
 		return tx.atomically(func() error {
 			return tx.conn.Exec(`DELETE FROM submissions; DELETE FROM definitions; DELETE FROM history; DELETE FROM file_chunks; DELETE FROM staged_files;
 				DELETE FROM events; DELETE FROM event_queues; DELETE FROM keeps`)

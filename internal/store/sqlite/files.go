@@ -66,7 +66,6 @@ func (t *tx) atomically(run func() error) error {
 	if err == nil {
 		return t.conn.Exec(`RELEASE operation`)
 	}
-	clear(t.definitions)
 	if undo := t.conn.Exec(`ROLLBACK TO operation; RELEASE operation`); undo != nil {
 		return errors.Join(err, undo)
 	}

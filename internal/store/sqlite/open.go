@@ -39,6 +39,7 @@ const busyTimeout = 5 * time.Second
 type Store struct {
 	*engine.Files
 	engine.Common
+	engine.Definitions
 
 	writer *writer
 	pool   *readPool
@@ -161,8 +162,8 @@ func newStore(w *writer, pool *readPool, log *slog.Logger) *Store {
 	db := database{pool.with, w.do}
 	s.Common = engine.Common{
 		Database: db, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
-		SQLDefinition: sqlDefinition,
 	}
+	s.Definitions = engine.Definitions{DB: db, SQLOfSubmission: sqlDefinition, SQLUnused: sqlUnused}
 	s.Files = engine.NewFiles(fileEngine{s, db}, log)
 	return s
 }

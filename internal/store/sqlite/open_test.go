@@ -129,7 +129,7 @@ func TestRefusedStaysUntouched(t *testing.T) {
 	ours := fmt.Sprintf("PRAGMA application_id = %d; ", applicationID)
 	for name, c := range map[string]struct{ sql, because string }{
 		"another schema":        {ours + "PRAGMA user_version = 99; CREATE TABLE submissions (x)", "schema version 99"},
-		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 8"},
+		"another schema, WAL":   {"PRAGMA journal_mode = WAL;" + ours + "PRAGMA user_version = 99", "this formulary needs version 9"},
 		"before 0.1.0":          {ours + "PRAGMA user_version = 7", "it was made before 0.1.0, and only the build that made it can open it"},
 		"another program's id":  {"PRAGMA application_id = 1234; PRAGMA user_version = 1; CREATE TABLE t (x)", "another program"},
 		"another's, no version": {"PRAGMA application_id = 1234", "another program"},
@@ -162,7 +162,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 	must(t, Backup(ctx, dir, backup, noProgress))
 	addMigration(t)
 	_, err := Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 8 and this formulary needs version 9: start this version's server on it once") // it is not to be written to
+	wantError(t, err, "it has schema version 9 and this formulary needs version 10: start this version's server on it once") // it is not to be written to
 	must(t, Restore(ctx, backup, restored, noProgress))
 	for _, dir := range []string{dir, dir, restored} {
 		s = openStore(t, dir)
@@ -170,7 +170,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 		if err != nil || string(sub.Entries) != string(old.Entries) {
 			t.Errorf("%+v, %v", sub, err)
 		}
-		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "9")
+		storetest.Same(t, "version", writerQuery(t, s, "PRAGMA user_version"), "10")
 		storetest.Same(t, "migrated", writerQuery(t, s, "SELECT x FROM later"), "5")
 		must(t, s.Close())
 	}
@@ -324,5 +324,5 @@ func TestMustExist(t *testing.T) {
 	must(t, errors.Join(err, s.Close()))
 	editFile(t, dir, "PRAGMA user_version = 99")
 	_, err = Open(ctx, dir, Options{MustExist: true})
-	wantError(t, err, "it has schema version 99 and this formulary needs version 8")
+	wantError(t, err, "it has schema version 99 and this formulary needs version 9")
 }

@@ -70,14 +70,13 @@ const (
 	sqlUpdate = `UPDATE submissions SET fields = ?2, files = NULLIF(?3, ''), changed = ?4, changer = ?5 WHERE row_id = ?1`
 	sqlDelete = `DELETE FROM submissions WHERE row_id = ?`
 
-	sqlInsertDefinition = `INSERT INTO definitions (page_id, form_id, hash, definition) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	// sqlDefinition looks for no id that could not be one: its row would be that of another form.
 	sqlDefinition = `SELECT d.definition FROM forms f CROSS JOIN submissions s ON row_id = number << 40 | ?3
 		CROSS JOIN definitions d ON d.page_id = ?1 AND d.form_id = ?2 AND hash = s.definition
 		WHERE f.page_id = ?1 AND f.form_id = ?2 AND ?3 BETWEEN 1 AND 0xffffffffff`
-	// sqlRemoveDefinitions removes the definitions of a form without submissions. ?3 is a row id of the form.
-	sqlRemoveDefinitions = `DELETE FROM definitions WHERE page_id = ?1 AND form_id = ?2 AND NOT EXISTS
-		(SELECT 1 FROM submissions WHERE row_id > ?3 & ~0xffffffffff AND row_id <= ?3 | 0xffffffffff)`
+	// sqlUnused is the condition that the form of a definition has no submissions.
+	sqlUnused = `NOT EXISTS (SELECT 1 FROM forms f CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
+		WHERE f.page_id = definitions.page_id AND f.form_id = definitions.form_id)`
 )
 
 // refusal returns why a form does not take a submission. Counts that it makes are
@@ -95,6 +94,9 @@ func (c *connection) refusal(form int64, n *store.New, counts formCounts) error 
 		count, err := c.count(form)
 		if err != nil {
 			return err
+		}
+		if len(counts) >= maxRemembered {
+			clear(counts)
 		}
 		counts[form] = count
 	}
@@ -148,14 +150,14 @@ func (c *connection) insertSubmission(form int64, r *store.Record) error {
 		}
 		if err := cmp.Or(stmt.BindInt64(1, makeRowID(form, r.ID)), stmt.BindInt64(2, form), stmt.BindText(3, r.Username),
 			stmt.BindInt64(4, r.Created.UnixMilli()), stmt.BindRawText(5, r.Entries),
-			stmt.BindInt64(6, r.Definition.Hash)); err != nil {
+			stmt.BindBlob(6, r.Definition.Hash[:])); err != nil {
 			return err
 		}
 		return stmt.Exec()
 	}
 	row := []any{
 		makeRowID(form, r.ID), form, r.Username, r.Created.UnixMilli(), r.SubmitterKey, r.Entries,
-		r.Key, r.Body, string(forms.EncodeFiles(r.Files)), r.Definition.Hash,
+		r.Key, r.Body, string(forms.EncodeFiles(r.Files)), r.Definition.Hash[:],
 	}
 	return c.run(sqlInsertAll, append(row, lastChange(&r.Submission)...)...)
 }

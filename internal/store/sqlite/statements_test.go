@@ -81,7 +81,7 @@ func TestEventPlans(t *testing.T) {
 		engine.SQLTrimHistory: {"history_by_submission"}, engine.SQLMarkRemoved: {"history_by_submission"},
 		engine.SQLRemoveSteps: {"history_by_submission"},
 		sqlDefinition:         {"SEARCH s USING INTEGER PRIMARY KEY", "(page_id=? AND form_id=? AND hash=?)"},
-		sqlRemoveDefinitions:  {"(page_id=? AND form_id=?)", "SEARCH submissions USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+		`DELETE FROM definitions WHERE ` + sqlUnused: {"(page_id=? AND form_id=?)", "SEARCH submissions USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
 	} {
 		plan := writerQuery(t, s, "EXPLAIN QUERY PLAN "+dialect.Replace(sql))
 		for _, use := range uses {

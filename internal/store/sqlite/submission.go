@@ -19,7 +19,10 @@ import (
 // Create implements store.Store.
 func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, error) {
 	c := creation{New: n}
-	err := s.writer.do(ctx, c.run)
+	err := s.StoreDefinition(ctx, &c.New)
+	if err == nil {
+		err = s.writer.do(ctx, c.run)
+	}
 	s.Wrote(err, false)
 	return c.stored, err
 }
@@ -39,9 +42,6 @@ func (c *creation) run(t *tx) error {
 		// If its key is used, it is a repeat, and that error comes first.
 		if err := t.conn.refusal(form, &c.New, t.counts); err != nil {
 			return 0, cmp.Or(t.conn.refuseIfFound(store.ErrKeyUsed, sqlByKey, form, c.Key), err)
-		}
-		if err = t.storeDefinition(c.PageID, c.FormID, c.Definition); err != nil {
-			return 0, err
 		}
 		c.stored, err = t.insert(form, &c.New)
 		return makeRowID(form, c.stored.ID), err
@@ -64,22 +64,6 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 		}
 		return cmp.Or(err, conn.refusal(form, &n, formCounts{}))
 	})
-}
-
-// storeDefinition stores a definition, unless it is known to be stored.
-func (t *tx) storeDefinition(pageID int64, formID string, d forms.Definition) error {
-	if d.Hash == 0 || t.definitions[d.Hash] {
-		return nil
-	}
-	if err := t.conn.run(sqlInsertDefinition, pageID, formID, d.Hash, d.Text); err != nil {
-		return fmt.Errorf("store a definition: %w", err)
-	}
-	if len(t.definitions) >= maxRemembered {
-		clear(t.definitions)
-	}
-	t.definitions[d.Hash] = true
-	t.bytes += len(d.Text)
-	return nil
 }
 
 // insert stores a submission that was not refused.
@@ -180,14 +164,8 @@ func (s *Store) Delete(
 		}
 		err = tx.change(sub.Files, nil, events, func() (int64, error) {
 			return at, tx.atomically(func() error {
-				err := tx.runAll(
-					engine.NewStatement(sqlDelete, at),
-					engine.NewStatement(engine.SQLDeleteHistory, key.ID),
-					engine.NewStatement(sqlRemoveDefinitions, key.PageID, key.FormID, at))
-				if tx.conn.Changes() > 0 {
-					clear(tx.definitions)
-				}
-				return err
+				return tx.runAll(
+					engine.NewStatement(sqlDelete, at), engine.NewStatement(engine.SQLDeleteHistory, key.ID))
 			})
 		})
 		if err == nil {

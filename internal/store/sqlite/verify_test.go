@@ -26,13 +26,13 @@ func TestVerify(t *testing.T) {
 	}
 	wantFiles(t, dir, FileName)
 	for _, sql := range []string{
-		`INSERT INTO definitions VALUES (1, 'form', 5, '{}'); UPDATE submissions SET definition = 5 WHERE row_id & 15 = 2`, `DELETE FROM definitions`,
+		`INSERT INTO definitions VALUES (1, 'form', x'00000000000000050000000000000000', 0, '{}'); UPDATE submissions SET definition = x'00000000000000050000000000000000' WHERE row_id & 15 = 2`, `DELETE FROM definitions`,
 	} {
 		editFile(t, dir, sql)
 		_, err = Verify(ctx, dir, noProgress)
 		wantError(t, err, "the database is damaged: submission 2 has lost the definition of its form")
 	}
-	editFile(t, dir, `UPDATE submissions SET definition = 0`)
+	editFile(t, dir, `UPDATE submissions SET definition = x''`)
 	editFile(t, dir, `UPDATE sequence SET last = 3; UPDATE submissions SET fields = '{"f":1}' WHERE row_id & 15 = 1`)
 	_, err = Verify(ctx, dir, noProgress)
 	for _, because := range []string{filepath.Join(dir, FileName), "it is damaged", "an id that was not given yet", "submission 1: ", "submission 17: "} {

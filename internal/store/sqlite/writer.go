@@ -21,24 +21,21 @@ import (
 // (group commit): concurrent callers share the cost of the sync. When there
 // seems to be only one caller, the commit runs on the caller's goroutine.
 type writer struct {
-	conn   *connection
-	pool   *readPool
-	forms  *formNumbers
-	counts formCounts
-	// definitions are hashes of those that are stored, so that a create need not ask. What may have
-	// been removed or rolled back is forgotten.
-	definitions map[int64]bool
-	queue       *engine.Queue[write]
-	stopped     chan struct{}
-	lastSingle  atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
-	commitMu    sync.Mutex  // held during a commit; guards what follows
-	closed      bool
-	version     int64 // of the database, another one after a commit of another process
-	emptied     int64 // how often processes have emptied the WAL, as far as it is known here
-	lastID      int64 // the last id given, as of the last commit
-	reserved    int64 // the last id that may be given, as it is stored
-	files       identity
-	filesErr    error // why the files are not those that were opened; nil while they are
+	conn       *connection
+	pool       *readPool
+	forms      *formNumbers
+	counts     formCounts
+	queue      *engine.Queue[write]
+	stopped    chan struct{}
+	lastSingle atomic.Bool // the last batch held one operation: there may be no other caller to share a commit with
+	commitMu   sync.Mutex  // held during a commit; guards what follows
+	closed     bool
+	version    int64 // of the database, another one after a commit of another process
+	emptied    int64 // how often processes have emptied the WAL, as far as it is known here
+	lastID     int64 // the last id given, as of the last commit
+	reserved   int64 // the last id that may be given, as it is stored
+	files      identity
+	filesErr   error // why the files are not those that were opened; nil while they are
 	// databaseSize is the largest that the file has had.
 	databaseSize int64
 	wal          wal
@@ -69,7 +66,7 @@ func newWriter(conn *connection, pool *readPool, forms *formNumbers, log *slog.L
 		return nil, err
 	}
 	w := &writer{
-		conn: conn, pool: pool, forms: forms, counts: formCounts{}, definitions: map[int64]bool{}, log: log,
+		conn: conn, pool: pool, forms: forms, counts: formCounts{}, log: log,
 		lastID: reserved, reserved: reserved, emptied: emptied,
 		queue: engine.NewQueue[write](engine.MaxBatch), stopped: make(chan struct{}),
 		wal: wal{checkpointAt: checkpointPages, limit: maxWALBytes, patience: 2 * snapshotLife},
@@ -202,7 +199,7 @@ func (w *writer) commitEach(batch []*operation) {
 // transact runs operations in one transaction, up to MaxBatchBytes. An
 // operation changes submissions with its last statement only, and SQLite undoes
 // a failed statement: so a failed operation leaves nothing behind but, at most,
-// the number of a new form and its definition, and does not affect the others. Where more follows,
+// the number of a new form, and does not affect the others. Where more follows,
 // the operation uses a savepoint or rolls the transaction back. The error is that of
 // the transaction, which SQLite may roll back at any statement, too.
 func (w *writer) transact(batch []*operation) (done int, err error) {
@@ -219,11 +216,10 @@ func (w *writer) transact(batch []*operation) (done int, err error) {
 		_ = w.conn.run(sqlRollback)
 		return 0, w.conn.classify(err)
 	}
-	t := &tx{conn: w.conn, forms: w.forms, counts: w.counts, definitions: w.definitions, lastID: w.lastID}
+	t := &tx{conn: w.conn, forms: w.forms, counts: w.counts, lastID: w.lastID}
 	defer func() {
 		if err != nil {
 			clear(w.counts) // they may count what is rolled back
-			clear(w.definitions)
 		}
 	}()
 	for done < len(batch) && t.bytes < engine.MaxBatchBytes {
@@ -252,7 +248,6 @@ func (w *writer) noticeOthers() error {
 	if stmt.Step() && stmt.ColumnInt64(0) != w.version {
 		w.version = stmt.ColumnInt64(0)
 		clear(w.counts)
-		clear(w.definitions)
 	}
 	return stmt.Err()
 }
@@ -302,13 +297,12 @@ func (w *writer) finish(t *tx) error {
 
 // tx is what an operation sees of the transaction it runs in.
 type tx struct {
-	conn        *connection
-	forms       *formNumbers
-	hasNewForm  bool           // it has given a number to a form, and may be rolled back
-	counts      formCounts     // of what the transaction has stored, too
-	definitions map[int64]bool // as of the writer, with those that the transaction has stored
-	lastID      int64          // the last id given
-	bytes       int            // written so far, roughly
+	conn       *connection
+	forms      *formNumbers
+	hasNewForm bool       // it has given a number to a form, and may be rolled back
+	counts     formCounts // of what the transaction has stored, too
+	lastID     int64      // the last id given
+	bytes      int        // written so far, roughly
 }
 
 // protect runs an operation. It turns a panic into an error, classifies the error, and

@@ -15,7 +15,8 @@ var definitionTests = []test{
 	{"each is stored once", testDefinitions},
 	{"of all kinds of creates", testDefinitionOfCreates},
 	{"none is known", testNoDefinition},
-	{"go with the last submission", testDefinitionsGo},
+	{"go a day after the last submission", testDefinitionsGo},
+	{"of one page or form only", testDefinitionsOfOthers},
 	{"after a create that fails", testDefinitionOfFailedCreate},
 	{"large and different ones in one batch", testLargeDefinitions},
 	{"while last submissions are deleted", testDefinitionsWhileDeleting},
@@ -95,12 +96,55 @@ func testDefinitionsGo(t *testing.T, b *bench) {
 	n, changed, other := asked(sample("form", "amy", "x"), "1"), asked(sample("form", "amy", "x"), "2"), asked(sample("other", "amy", "x"), "3")
 	first, second, third := b.create(t, n), b.create(t, changed), b.create(t, other)
 	b.delete(t, first.key())
+	b.passDayOfDefinitions(t)
 	b.definitions(t, 3)
 	b.delete(t, second.key())
+	b.reopen(t) // a store remembers for some minutes what is stored
+	fourth := b.create(t, n)
+	b.delete(t, fourth.key())
+	b.sweepDefinitions(t)
+	b.definitions(t, 2) // the one of the fourth was used within the day
+	b.passDayOfDefinitions(t)
 	b.definitions(t, 1)
 	b.askedAs(t, third, other)
+	b.reopen(t)
 	b.askedAs(t, b.create(t, n), n) // it is stored again
 	b.definitions(t, 2)
+}
+
+func (b *bench) sweepDefinitions(t *testing.T) {
+	t.Helper()
+	if err := b.SweepDefinitions(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// passDayOfDefinitions lets a day pass before a sweep.
+func (b *bench) passDayOfDefinitions(t *testing.T) {
+	t.Helper()
+	b.sql(t, b.Engine, b.dir, `UPDATE definitions SET stored = stored - 86400000 RETURNING 'x'`)
+	b.sweepDefinitions(t)
+}
+
+// testDefinitionsOfOthers: that one form has a definition does not hide that another one has not.
+func testDefinitionsOfOthers(t *testing.T, b *bench) {
+	var records []record
+	n := asked(sample("form", "amy", "x"), "1")
+	for _, page := range []int64{1, 2} {
+		for _, form := range []string{"form", "other"} {
+			n.PageID, n.FormID = page, form
+			records = append(records, b.create(t, n))
+		}
+	}
+	b.definitions(t, 4)
+	for _, r := range records {
+		b.askedAs(t, r, n)
+	}
+	b.copied(t).definitions(t, 4)
+	b.sql(t, b.Engine, b.dir, `DELETE FROM definitions WHERE page_id = 2 AND form_id = 'form' RETURNING 'x'`)
+	if err := b.Dump(ctx, func(store.Record) error { return nil }, nil); err == nil || !strings.Contains(err.Error(), "submission 3 has lost the definition") {
+		t.Error(err)
+	}
 }
 
 func testDefinitionOfFailedCreate(t *testing.T, b *bench) {
@@ -133,10 +177,11 @@ func testLargeDefinitions(t *testing.T, b *bench) {
 	b.definitions(t, 10)
 }
 
-// testDefinitionsWhileDeleting creates and deletes at the same time, so that forms lose their last submission again
-// and again. Whatever is stored has its definition, and nothing else is left in the end.
+// testDefinitionsWhileDeleting creates, deletes and sweeps at the same time, so that forms lose their last submission
+// again and again. Whatever is stored has its definition, and nothing else is left a day later.
 func testDefinitionsWhileDeleting(t *testing.T, b *bench) {
 	CreateAndDelete(t, b.Engine, b.Engine)
+	b.passDayOfDefinitions(t)
 	b.definitions(t, 0)
 }
 
@@ -173,7 +218,7 @@ func createAndDelete(s store.Engine, n store.New) error {
 	if err == nil && found != n.Definition {
 		err = fmt.Errorf("the definition is %q, want %q", found.Text, n.Definition.Text)
 	}
-	return errors.Join(err, s.Delete(ctx, key, nil))
+	return errors.Join(err, s.Delete(ctx, key, nil), s.SweepDefinitions(ctx))
 }
 
 func testDefinitionsCopied(t *testing.T, b *bench) {

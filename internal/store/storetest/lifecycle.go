@@ -35,7 +35,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	_, stage := b.StageFile(ctx, strings.NewReader("late"))
 	_, open := b.OpenFile(ctx, r.key(), 1)
 	calls := map[string]error{
-		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count forms": countForms, "latest": latest, "definition": definition, "update": update, "scan": scan,
+		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count forms": countForms, "latest": latest, "definition": definition, "sweep definitions": b.SweepDefinitions(ctx), "update": update, "scan": scan,
 		"delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
 		"stage": stage, "open": open, "drop": b.DropFile(ctx, 1),
 	}

@@ -17,7 +17,7 @@ CREATE TABLE submissions (
 	files         text,                      -- a JSON array, see forms.EncodeFiles
 	changed       bigint,                    -- as created; NULL while it was never changed
 	changer       text COLLATE "C",          -- "" on an anonymous form; NULL while nobody has changed it
-	definition    bigint           NOT NULL DEFAULT 0, -- the hash of its definition; 0 if it is not known
+	definition    uuid             NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- the hash of its definition; 0 if it is not known
 	PRIMARY KEY (page_id, form_id, id)
 );
 
@@ -76,11 +76,12 @@ CREATE TABLE history (
 );
 
 -- Forms as they were when submissions to them were checked. Each definition of a form is
--- stored once, until the form has no submissions.
+-- stored once, until the form has had no submissions for a day.
 CREATE TABLE definitions (
 	page_id    bigint           NOT NULL,
 	form_id    text COLLATE "C" NOT NULL,
-	hash       bigint           NOT NULL, -- of the definition
+	hash       uuid             NOT NULL, -- of the definition, 16 bytes
+	stored     bigint           NOT NULL, -- when it was last used for a submission, or some minutes before, in milliseconds since 1970
 	definition text             NOT NULL, -- JSON, see forms.Definition
 	PRIMARY KEY (page_id, form_id, hash)
 );

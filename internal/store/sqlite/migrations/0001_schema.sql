@@ -21,7 +21,7 @@ CREATE TABLE submissions (
 	files         TEXT,             -- a JSON array, see forms.EncodeFiles
 	changed       INTEGER,          -- as created; NULL while it was never changed
 	changer       TEXT,             -- "" on an anonymous form; NULL while nobody has changed it
-	definition    INTEGER NOT NULL DEFAULT 0 -- the hash of its definition; 0 if it is not known
+	definition    BLOB    NOT NULL DEFAULT x'' -- the hash of its definition; zeros or none if it is not known
 ) STRICT;
 
 -- One index for all questions about a user. It serves lists in id order, since the row id
@@ -93,11 +93,12 @@ CREATE TABLE history (
 CREATE INDEX history_by_submission ON history (submission);
 
 -- Forms as they were when submissions to them were checked. Each definition of a form is
--- stored once, until the form has no submissions.
+-- stored once, until the form has had no submissions for a day.
 CREATE TABLE definitions (
 	page_id    INTEGER NOT NULL,
 	form_id    TEXT    NOT NULL,
-	hash       INTEGER NOT NULL, -- of the definition
+	hash       BLOB    NOT NULL, -- of the definition, 16 bytes
+	stored     INTEGER NOT NULL, -- when it was last used for a submission, or some minutes before, in milliseconds since 1970
 	definition TEXT    NOT NULL, -- JSON, see forms.Definition
 	PRIMARY KEY (page_id, form_id, hash)
 ) STRICT;
