@@ -32,8 +32,9 @@ const (
 	// emptyTries is how often to try to empty the WAL.
 	emptyTries = 5
 
-	// frameBytes is what a page takes in the WAL.
-	frameBytes = frameHeaderBytes + pageBytes
+	// The format of a WAL: https://sqlite.org/fileformat2.html#walformat. frameBytes is what a page takes in it.
+	walHeaderBytes = 32
+	frameBytes     = 24 + pageBytes
 )
 
 // wal is the state of the WAL. pages and failures may be read by any goroutine.

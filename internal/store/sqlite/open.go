@@ -191,9 +191,6 @@ func openWriter(ctx context.Context, path, uri string, options Options) (*connec
 			return nil, err
 		}
 	}
-	if err := checkWAL(path); err != nil {
-		return nil, err
-	}
 	// SQLite would create the file with mode 0644.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -26,11 +26,7 @@ func openReader(ctx context.Context, path, vfs string, log *slog.Logger) (*Store
 		}
 		return err
 	})
-	err = checkWAL(path)
-	if err == nil {
-		err = s.pool.with(ctx, requireStore)
-	}
-	if err != nil {
+	if err := s.pool.with(ctx, requireStore); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
 	}
 	return s, nil

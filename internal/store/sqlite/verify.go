@@ -49,9 +49,6 @@ func VerifyBackup(ctx context.Context, file string, progress Progress) (Report, 
 
 // openShared opens a store that a server may have open, too.
 func openShared(ctx context.Context, file string) (*connection, error) {
-	if err := checkWAL(file); err != nil {
-		return nil, err
-	}
 	unclosed := size(file+"-wal") > 0 // a server has it open, or was killed
 	conn, err := connect(ctx, fileURI(file, vfsName)+"&mode=rw")
 	if err != nil {

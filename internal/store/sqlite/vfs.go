@@ -232,6 +232,10 @@ func checksum(content []byte) []byte {
 	if isZero(content) {
 		return zeroSum
 	}
-	sum := fletcher{}.add(content)
-	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, sum[0]), sum[1])
+	var a, b uint32
+	for number := binary.LittleEndian.Uint32; len(content) > 0; content = content[8:] {
+		a += number(content) + b
+		b += number(content[4:]) + a
+	}
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, a), b)
 }
