@@ -3,14 +3,12 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/panics"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -51,54 +49,37 @@ const (
 
 // settled is what a server knows to be settled of a sequence.
 type settled struct {
-	read func(context.Context) (int64, error)
-	upTo atomic.Int64
-
-	turn  sync.Mutex // held by the look that is under way
-	mu    sync.Mutex
-	next  *look // has not begun
-	begun time.Time
+	read  func(context.Context) (int64, error)
+	upTo  atomic.Int64
+	turn  chan struct{} // has room for the list that looks
+	begun time.Time     // the last look
 }
 
-type look struct {
-	done chan struct{}
-	err  error // to be read when done
-}
-
-// wait waits for a look that begins after the call, but not for long.
+// wait returns after a look that began after the call, but does not wait long for one.
 func (s *settled) wait(ctx context.Context) error {
-	s.mu.Lock()
-	l := s.next
-	if l == nil {
-		l = &look{done: make(chan struct{})}
-		s.next = l
-		time.AfterFunc(time.Until(s.begun.Add(readEvery)), func() { s.look(l) }) //nolint:contextcheck // others wait, too
-	}
-	s.mu.Unlock()
+	asked := time.Now()
+	short, cancel := context.WithTimeout(ctx, maxFollowWait)
+	defer cancel()
 	select {
-	case <-l.done:
-		return l.err
-	case <-time.After(maxFollowWait):
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-short.Done():
+		return ctx.Err()
+	}
+	if s.begun.After(asked) { // for the list before
 		return nil
+	}
+	select {
+	case <-time.After(time.Until(s.begun.Add(readEvery))):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func (s *settled) look(l *look) {
-	s.turn.Lock()
-	defer s.turn.Unlock()
-	s.mu.Lock()
-	s.next, s.begun = nil, time.Now()
-	s.mu.Unlock()
-	l.err = panics.ToError(func() error {
-		upTo, err := s.read(context.Background())
-		if err == nil {
-			s.upTo.Store(upTo)
-		}
-		return err
-	})
-	close(l.done)
+	s.begun = time.Now()
+	upTo, err := s.read(ctx)
+	if err == nil {
+		s.upTo.Store(upTo)
+	}
+	return err
 }
 
 // readSettled reads which submission ids are settled. A standby does not know the keys.

@@ -104,11 +104,12 @@ func follow(s *Store, found *[]int64, ended func() bool) error {
 	return nil
 }
 
-// TestLooksAreRare: at most one a second, which begins after all that wait for it. Who waits for one that hangs goes on.
+// TestLooksAreRare: at most one a second, which begins after all that wait for it. A list that waits for one that hangs
+// goes on.
 func TestLooksAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks, begun := 0, time.Time{}
-		s := &settled{read: func(context.Context) (int64, error) {
+		s := &settled{turn: make(chan struct{}, 1), read: func(context.Context) (int64, error) {
 			looks, begun = looks+1, time.Now()
 			return int64(looks), nil
 		}}
@@ -126,9 +127,14 @@ func TestLooksAreRare(t *testing.T) {
 			t.Errorf("%d looks instead of %d, %d settled", looks, most, s.upTo.Load())
 		}
 		s.read = func(context.Context) (int64, error) { time.Sleep(time.Hour); return 0, store.ErrUnavailable }
+		hangs := make(chan error)
+		go func() { hangs <- s.wait(t.Context()) }()
+		synctest.Wait()
 		from = time.Now()
 		must(t, s.wait(t.Context()))
 		storetest.Same(t, "waited", time.Since(from), maxFollowWait)
-		time.Sleep(time.Hour)
+		if err := <-hangs; !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("the list that looked: %v", err)
+		}
 	})
 }

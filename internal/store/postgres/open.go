@@ -115,7 +115,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
 	s := &Store{pool: pool, statementTimeout: o.StatementTimeout, alone: newAlone(o)}
-	s.settled.read = s.readSettled
+	s.settled.read, s.settled.turn = s.readSettled, make(chan struct{}, 1)
 	s.Common = engine.Common{
 		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
 	}
