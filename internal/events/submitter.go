@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -53,37 +54,16 @@ func (d *Dispatcher) sendLimited(ctx context.Context, q store.Queue, sender stri
 	if m.Changed {
 		limits = []string{"decisions to " + mailbox(m.To)}
 	}
-	var slots []store.Lease
-	var s store.Settlement
-	defer func() {
-		for _, slot := range slots {
-			d.note(ctx, d.Store.SettleQueue(ctx, slot, s))
-		}
-	}()
-	reserve := func(limit string, most int) (bool, error) {
-		slot, err := d.reserve(ctx, q, limit, most)
-		if slot.Token != 0 {
-			slots = append(slots, slot)
-		}
-		return slot.Token != 0, err
-	}
+	delay := time.Duration(0)
 	for _, limit := range limits {
-		free, err := reserve(limit, maxMailed)
+		slot, err := d.reserve(ctx, q, limit, maxMailed)
 		if err != nil {
 			return err
 		}
-		if free {
-			continue
+		if slot.Token == 0 {
+			return d.tellDropped(ctx, q, m)
 		}
-		for _, slot := range slots {
-			d.note(ctx, d.Store.SettleQueue(ctx, slot, s))
-		}
-		slots = nil
-		first, err := reserve("dropped", 1) // told once in the interval
-		if s.Delay = d.NotifyInterval; first {
-			d.Log.Warn("mails to submitters are dropped: there were enough in this interval", "page", m.PageID, "form", m.FormID)
-		}
-		return err
+		defer func() { d.settleSlot(ctx, slot, delay) }() // of one or two
 	}
 	err := d.Listeners.mail.Send(ctx, m)
 	if refused, ok := errors.AsType[noRecipient](err); ok { // to try again would not help
@@ -91,9 +71,23 @@ func (d *Dispatcher) sendLimited(ctx context.Context, q store.Queue, sender stri
 		err = nil
 	}
 	if err == nil {
-		s.Delay = d.NotifyInterval
+		delay = d.NotifyInterval
 	}
 	return err
+}
+
+// tellDropped logs once in the interval that there were enough mails.
+func (d *Dispatcher) tellDropped(ctx context.Context, q store.Queue, m Mail) error {
+	slot, err := d.reserve(ctx, q, "dropped", 1)
+	if slot.Token != 0 {
+		d.Log.Warn("mails to submitters are dropped: there were enough in this interval", "page", m.PageID, "form", m.FormID)
+		d.settleSlot(ctx, slot, d.NotifyInterval)
+	}
+	return err
+}
+
+func (d *Dispatcher) settleSlot(ctx context.Context, slot store.Lease, delay time.Duration) {
+	d.note(ctx, d.Store.SettleQueue(ctx, slot, store.Settlement{Delay: delay}))
 }
 
 // reserve leases a slot of a limit; there is none without Token. Each mail delays a slot for the interval. Slots are

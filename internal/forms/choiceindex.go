@@ -9,10 +9,10 @@ import (
 // that have no index of their own, then other values as they are found.
 type choiceIndex struct {
 	*Field
-	sorted []int // indices of the options, by value; nil before the first look-up
-	others []string
-	room   int     // for others
-	last   []int64 // by index: the id of the last submission with the value
+	indices map[string]int // of the options and others; nil before the first look-up
+	others  []string
+	room    int     // for others
+	last    []int64 // by index: the id of the last submission with the value
 }
 
 // appendIndices appends the indices of the different values in an answer.
@@ -37,27 +37,27 @@ func (c *choiceIndex) appendIndices(indices []int, submissionID int64, text stri
 
 // index returns the index of a value.
 func (c *choiceIndex) index(value string) int {
-	if c.sorted == nil {
-		c.sorted = make([]int, len(c.Options))
-		for i := range c.sorted {
-			c.sorted[i] = i
+	if c.indices == nil {
+		c.indices = make(map[string]int, len(c.Options))
+		for i, option := range c.Options {
+			c.indices[option] = i
 		}
-		slices.SortFunc(c.sorted, func(a, b int) int { return strings.Compare(c.Options[a], c.Options[b]) })
 	}
-	option := func(i int, value string) int { return strings.Compare(c.Options[i], value) }
-	if i, found := slices.BinarySearchFunc(c.sorted, value, option); found {
-		return c.sorted[i]
+	if i, known := c.indices[value]; known {
+		return i
 	}
 	value, rest := Clip(value), len(c.Options)
-	i := slices.Index(c.others, value)
+	i, known := c.indices[value]
 	switch {
-	case i >= 0:
-		return rest + 1 + i
+	case known:
+		return i
 	case len(c.others) == c.room:
 		return rest
 	}
-	c.others = append(c.others, strings.Clone(value)) // it may share memory with a text of any length
-	return rest + len(c.others)
+	value = strings.Clone(value) // it may share memory with a text of any length
+	c.others = append(c.others, value)
+	c.indices[value] = rest + len(c.others)
+	return c.indices[value]
 }
 
 // valueOf returns the value with an index.

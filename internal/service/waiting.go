@@ -19,8 +19,7 @@ type Waiting struct {
 
 // Forms take turns to be looked at, so that a large one leaves time for the others.
 const (
-	firstTurn = 128 // submissions
-	lastTurn  = 4096
+	turnRows  = 256 // submissions
 	turnBytes = 256 << 10
 )
 
@@ -28,52 +27,43 @@ const (
 // without a decision, or that the caller may not edit, has an exact 0.
 func CountWaiting(ctx context.Context, list []*Access, more func() bool) ([]Waiting, error) {
 	counts := make([]Waiting, len(list))
-	unfinished := false
+	var queue []*Waiting
 	for i, a := range list {
-		w := &counts[i]
-		rule, ok := a.Form.Undecided()
-		if w.Exact = !ok || !a.Rights.Edit; !w.Exact {
-			w.Rule, w.access, unfinished = rule, a, true
-			w.match = a.Form.NewMatcher(forms.Filter{Rules: []forms.Rule{rule}}, a.service.opts.Zone)
+		if rule, ok := a.Form.Undecided(); ok && a.Rights.Edit {
+			match := a.Form.NewMatcher(forms.Filter{Rules: []forms.Rule{rule}}, a.service.opts.Zone)
+			counts[i] = Waiting{Rule: rule, access: a, match: match}
+			queue = append(queue, &counts[i])
+		} else {
+			counts[i].Exact = true
 		}
 	}
-	for turn := firstTurn; unfinished; turn = min(2*turn, lastTurn) {
-		unfinished = false
-		for i := range counts {
-			w := &counts[i]
-			if w.Exact {
-				continue
-			}
-			if !more() {
-				return counts, nil
-			}
-			if err := w.look(ctx, turn); err != nil {
-				return nil, err
-			}
-			unfinished = unfinished || !w.Exact
+	for len(queue) > 0 && more() {
+		w := queue[0]
+		if err := w.look(ctx); err != nil {
+			return nil, err
+		}
+		if queue = queue[1:]; !w.Exact {
+			queue = append(queue, w)
 		}
 	}
 	return counts, nil
 }
 
-// look looks at the next submissions, at most limit.
-func (w *Waiting) look(ctx context.Context, limit int) error {
-	seen, size := 0, 0
-	opts := ListOptions{Descending: true, After: w.after, Limit: limit}
+// look looks at the submissions of one turn.
+func (w *Waiting) look(ctx context.Context) error {
+	rows, size := 0, 0
+	opts := ListOptions{Descending: true, After: w.after, Limit: turnRows}
 	err := w.access.List(ctx, opts, func(sub forms.Submission) error {
-		seen, size, w.after = seen+1, size+len(sub.Entries), sub.ID
+		rows, size, w.after = rows+1, size+len(sub.Entries), sub.ID
 		waits, err := w.match.Match(sub)
-		switch {
-		case err != nil:
-			return err
-		case waits:
+		if waits {
 			w.Count++
 		}
-		if size > turnBytes {
-			return errEnough
+		if err == nil && size > turnBytes {
+			err = errEnough
 		}
-		return nil
+		return err
 	})
-	w.Exact = err == nil && seen < limit && size <= turnBytes
+	w.Exact = rows < turnRows && size <= turnBytes
 	return err
 }
