@@ -74,7 +74,9 @@ func TestPackage(t *testing.T) {
 		t.Errorf("after purging there are still the links %s", links)
 	}
 
+	m.run(t, "", "mount -t tmpfs tmpfs /proc") // there is none where an image is built
 	dpkg("--system daemon-reload\n--quiet --system start formulary.service\n", "--install", m.copy(t, newer))
+	m.run(t, "", "umount /proc")
 	m.run(t, "", "rm /var/lib/formulary/pages/1.md && touch /var/lib/formulary/data/formulary.db")
 	dpkg("stop formulary.service\n--system stop formulary-backup.timer formulary@*.service\n--no-reload disable formulary@.service\n--system daemon-reload\ndaemon-reload\n", "--purge", "formulary")
 	m.run(t, "", "test ! -e /etc/formulary && test ! -e /var/lib/formulary")
