@@ -63,7 +63,8 @@ func checkCommand(streams Streams) *cli.Command {
 			mailDomainsFlag(&notified),
 			textFlag("against", &from,
 				"store to check the pages against: its data directory, sqlite:DIR or postgres://USER@HOST/NAME"),
-			valueFlag("timezone", &zoneName, "UTC", "zone of opens and closes, and with --against where days begin, as for serve"),
+			valueFlag("timezone", &zoneName, "UTC",
+				"zone of opens and closes, and with --against where days begin, as for serve"),
 			wikiCAFlag(&options.CAFile),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {

@@ -135,7 +135,7 @@ func (c *config) check(cmd *cli.Command) error {
 // isListenAddress wants a port: without one, net.Listen would take any.
 func isListenAddress(text string) bool {
 	_, port, err := net.SplitHostPort(text)
-	_, portErr := net.LookupPort("tcp", port)
+	_, portErr := net.LookupPort("tcp", port) //nolint:noctx // it asks no server
 	return port != "" && err == nil && portErr == nil
 }
 

@@ -38,7 +38,8 @@ func SendList(
 		return err
 	}
 	asked.Filter.Numbers, asked.table.Columns = view.Numbers, view.Columns
-	asked.Follow = view.Follow && asked.Sort == nil && !asked.Descending && (asked.Limit > 0 || view.Params.Values.Has("after"))
+	byID := asked.Sort == nil && !asked.Descending
+	asked.Follow = view.Follow && byID && (asked.Limit > 0 || view.Params.Values.Has("after"))
 	if asked.table.Labels && view.Zone != nil {
 		asked.table.Zone, asked.table.Headings = view.Zone, view.Headings
 	}

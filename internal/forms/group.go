@@ -80,7 +80,8 @@ func (g *group) add(answers []answer) {
 // options stay, then those of other values as they are found. A value that was removed, or
 // found no room, never finds room again: so what a group counts is complete.
 func (g *grouper) find(index int) (*group, error) {
-	i, found := slices.BinarySearchFunc(g.groups, index, func(o *group, index int) int { return cmp.Compare(o.index, index) })
+	byIndex := func(o *group, index int) int { return cmp.Compare(o.index, index) }
+	i, found := slices.BinarySearchFunc(g.groups, index, byIndex)
 	if found {
 		return g.groups[i], nil
 	}

@@ -223,7 +223,8 @@ func (r *formReader) moment(m *yaml.Node, key string) forms.Moment {
 		}
 	}
 	if err != nil || t.UTC().Year() < 1 || t.IsZero() {
-		r.errorf(n.Column, fmt.Sprintf("write a day such as 2026-03-31, or a time in the zone %s such as 2026-03-31 18:00", r.zone),
+		r.errorf(n.Column,
+			fmt.Sprintf("write a day such as 2026-03-31, or a time in the zone %s such as 2026-03-31 18:00", r.zone),
 			"%s %s is neither a day nor a time", key, quote(n.Value))
 		return forms.Moment{}
 	}

@@ -62,7 +62,8 @@ func (p *reader) checkKeys(n *yaml.Node, noun, hint string, known []string, unkn
 		case unknown != nil:
 			unknown(key)
 		case n.Style&yaml.FlowStyle != 0 && isNull(n.Content[i+1]):
-			p.errorf(key.Column, "put a text with a comma into quotes, and a space after the colon of a key", "unknown key %s in %s", quote(key.Value), noun)
+			p.errorf(key.Column, "put a text with a comma into quotes, and a space after the colon of a key",
+				"unknown key %s in %s", quote(key.Value), noun)
 		default:
 			p.errorf(key.Column, wordHint(p, noun, key.Value, known), "unknown key %s in %s", quote(key.Value), noun)
 		}

@@ -54,7 +54,8 @@ func (r *formReader) inLanguage(n *yaml.Node, key string) *yaml.Node {
 	found := forms.FindLanguage(tags, r.lang)
 	if found == "" && r.translating && !r.toldMissing {
 		r.toldMissing = true
-		r.report(n.Column, Warning, "write each text in all languages of the form, or without a language: people get another one",
+		r.report(n.Column, Warning,
+			"write each text in all languages of the form, or without a language: people get another one",
 			"not all texts are in all languages of the form: %s has none in %s", key, quote(r.lang))
 	}
 	if tags == nil {

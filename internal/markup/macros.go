@@ -111,7 +111,8 @@ func (s *storageReader) parameters(m *macro, known []string) *yaml.Node {
 		switch {
 		case p.name == hostParameter:
 		case !slices.Contains(known, p.name):
-			s.wrong(m, p.at, wordHint(s.reader, "a field", p.name, known), "unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
+			s.wrong(m, p.at, wordHint(s.reader, "a field", p.name, known),
+				"unknown parameter "+quote(p.name)+" of a "+m.name+" macro")
 		case seen[p.name]:
 			s.wrong(m, p.at, "", "parameter "+quote(p.name)+" appears twice")
 		case p.text.full():

@@ -141,8 +141,8 @@ type Options struct {
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.
-// With nil for the options, there is no warning of what a server lacks. It keeps no reference to src. A panic of a third-party parser makes the page
-// unreadable, and does not end the process.
+// With nil for the options, there is no warning of what a server lacks. It keeps no reference to src. A panic of a
+// third-party parser makes the page unreadable, and does not end the process.
 func Parse(format Format, nameID int64, src []byte, options *Options) (page Page) {
 	return parse(format, nameID, src, options, nil)
 }

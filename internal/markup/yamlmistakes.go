@@ -49,7 +49,8 @@ var yamlMistakes = []yamlMistake{
 	mistake("cannot start any token", `\x00()`, "put a text that begins with @, % or ` into quotes"),
 	mistake(" tag", `\x00()`, `put a text that begins with "!" into quotes`),
 	mistake("unknown anchor", `\x00()`, `put a text that begins with "*" into quotes`),
-	mistake("did not find expected", `\x00()`, "check the indentation, and whether brackets and quotes enclose all of the text"),
+	mistake("did not find expected", `\x00()`,
+		"check the indentation, and whether brackets and quotes enclose all of the text"),
 }
 
 // reportYAML reports why a text is not YAML. The parser's own words help only where no hint is known.

@@ -12,8 +12,8 @@ import (
 // maxUnstoredKeeps bounds the memory of a KeepQueue to some 100 MB.
 const maxUnstoredKeeps = 1 << 20
 
-// KeepQueue has how long forms keep their submissions, from when their page is read until that is stored. The zero value
-// is empty.
+// KeepQueue has how long forms keep their submissions, from when their page is read until that is stored. The zero
+// value is empty.
 type KeepQueue struct {
 	mu       sync.Mutex
 	unstored map[formName]unstoredKeep

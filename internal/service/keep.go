@@ -43,8 +43,8 @@ func (s *Service) storeKeeps(ctx context.Context) error {
 	})
 }
 
-// sweep makes one sweep of submissions and then of definitions, on one server at a time. Before that, each server stores keeps: a page may have a longer one
-// now, or none.
+// sweep makes one sweep of submissions and then of definitions, on one server at a time. Before that, each server
+// stores keeps: a page may have a longer one now, or none.
 func (s *Service) sweep(ctx context.Context, log *slog.Logger) error {
 	if err := s.storeKeeps(ctx); err != nil {
 		return err

@@ -108,9 +108,9 @@ func (c *call) countWaiting(budget time.Duration, list ...*service.Access) ([]wa
 	until := c.Backend.Service.Now().Add(budget)
 	more := func() bool { return c.Backend.Service.Now().Before(until) }
 	counts, err := service.CountWaiting(c.Context(), list, more)
-	links := make([]waitingLink, len(counts))
+	var links []waitingLink
 	for i, n := range counts {
-		links[i] = c.newWaitingLink(list[i], n)
+		links = append(links, c.newWaitingLink(list[i], n))
 	}
 	return links, err
 }

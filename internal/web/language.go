@@ -25,7 +25,7 @@ const year = 365 * 24 * 60 * 60 // seconds
 // browser's settings, or the site's.
 func (c *call) setLanguage() {
 	query := c.URL.Query().Get(langName)
-	chosen, kept := lang.Find(query), c.alone().cookie(c.Request, langCookie, query)
+	chosen, kept := lang.Find(query), c.alone().cookie(c.Request, langCookie, query) //nolint:gosec // G124: see cookie
 	if chosen != nil {
 		kept.MaxAge = year
 		http.SetCookie(c.w, kept)

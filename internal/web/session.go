@@ -22,7 +22,7 @@ const cookieName = "formulary"
 // for development in the clear. Servers with different base paths on one host have cookies
 // of their own: by the path, or by the name where the prefix wants the path to be "/".
 func (f frame) cookie(r *http.Request, name, value string) *http.Cookie {
-	c := &http.Cookie{
+	c := &http.Cookie{ //nolint:gosec // G124: development is without TLS
 		Name: name, Value: value, Path: cmp.Or(f.base, "/"), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: f.Framed || request.IsSecure(r),
 	}

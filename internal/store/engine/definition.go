@@ -58,7 +58,8 @@ func (s *Definitions) Definition(ctx context.Context, key store.Key) (forms.Defi
 	return readDefinition(ctx, s.DB, s.SQLOfSubmission, key.PageID, key.FormID, key.ID)
 }
 
-// StoreDefinition stores the definition of a submission that is to be created. Until keepDefinition has passed it stays.
+// StoreDefinition stores the definition of a submission that is about to be created. It stays until keepDefinition has
+// passed.
 func (s *Definitions) StoreDefinition(ctx context.Context, n *store.New) error {
 	name, now := definitionName{n.PageID, n.FormID, n.Definition.Hash}, time.Now()
 	if name.hash == unknown {

@@ -48,7 +48,8 @@ func (m Migrations) Require(version int, migrate bool) error {
 	case version < firstVersion:
 		advice = "it was made before 0.1.0, and only the build that made it can open it. Begin with a new store"
 	}
-	return fmt.Errorf("%w %d and this formulary needs version %d: %s", store.ErrSchemaVersion, version, m.Version(), advice)
+	return fmt.Errorf("%w %d and this formulary needs version %d: %s",
+		store.ErrSchemaVersion, version, m.Version(), advice)
 }
 
 // CheckSchema refuses a database that lacks a table, column or index. want holds all their
