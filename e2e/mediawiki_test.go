@@ -72,7 +72,7 @@ func fillPages(t *testing.T, dir string, pages ...int64) {
 	then := &forms.Form{ID: "note", Fields: []*forms.Field{{ID: "words", Type: forms.Textfield}}}
 	for _, page := range pages {
 		_, err := s.Create(t.Context(), store.New{
-			PageID: page, FormID: "note", Entries: []forms.Entry{{FieldID: "words", Value: "x"}}, Definition: then.Definition(),
+			PageID: page, FormID: "note", Username: "Ann", Entries: []forms.Entry{{FieldID: "words", Value: "x"}}, Definition: then.Definition(),
 		})
 		must(t, err)
 	}
