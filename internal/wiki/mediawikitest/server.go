@@ -1,12 +1,13 @@
-// Package mediawikitest runs a real MediaWiki for tests: that of Debian, with PHP's
-// own server and SQLite, on a loopback port. Each server is a copy of a template,
-// which is installed once per machine.
+// Package mediawikitest runs a real MediaWiki for tests: 1.43 LTS as Debian packs it,
+// with PHP's own server and SQLite, on a loopback port. Each server is a copy of a
+// template, which is installed once per machine.
 package mediawikitest
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -29,12 +30,13 @@ type Server struct {
 	URL string // without a slash at the end
 	API string // the address of api.php
 
-	t      testing.TB
-	dir    string
-	addr   string
-	mu     sync.Mutex
-	state  state
-	daemon *testkit.Daemon // nil while it does not run
+	t       testing.TB
+	dir     string
+	program string // the folder of MediaWiki
+	addr    string
+	mu      sync.Mutex
+	state   state
+	daemon  *testkit.Daemon // nil while it does not run
 }
 
 // state is what LocalSettings.php reads.
@@ -67,14 +69,14 @@ const workers = "4"
 func Start(t testing.TB) *Server {
 	t.Helper()
 	template, err := template()
+	if errors.Is(err, errMissing) {
+		testkit.Missing(t, err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if template == "" {
-		testkit.Missing(t, errMissing)
-	}
-	s := &Server{t: t, dir: t.TempDir()}
-	if err := os.CopyFS(s.dir, os.DirFS(template)); err != nil {
+	s := &Server{t: t, dir: t.TempDir(), program: template.program}
+	if err := os.CopyFS(s.dir, os.DirFS(template.dir)); err != nil {
 		t.Fatal(err)
 	}
 	s.addr = testkit.FreeAddress(t)
@@ -96,7 +98,7 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
 	s.daemon = testkit.NewDaemon(filepath.Join(s.dir, "log"), "php", "-d", "display_errors=0", "-d", "opcache.file_cache="+opcache(),
-		"-S", s.addr, "-t", program, filepath.Join(s.dir, "router.php"))
+		"-S", s.addr, "-t", s.program, filepath.Join(s.dir, "router.php"))
 	s.daemon.Env = append(os.Environ(), "PHP_CLI_SERVER_WORKERS="+workers, "MEDIAWIKITEST_URL="+s.URL,
 		"MW_CONFIG_FILE="+filepath.Join(s.dir, "LocalSettings.php"), "TMPDIR="+s.dir)
 	s.daemon.Dir = s.dir

@@ -16,11 +16,6 @@ import (
 	"time"
 )
 
-// program is the folder of MediaWiki.
-const program = "/usr/share/mediawiki"
-
-var errMissing = errors.New("there is no MediaWiki with PHP: run 'make test-deps', or install it (Debian: apt-get install mediawiki php-cli php-sqlite3)")
-
 //go:embed php
 var scripts embed.FS
 
@@ -51,12 +46,28 @@ func cacheDir() string {
 // opcache is the folder with the compiled scripts of MediaWiki, for all servers.
 func opcache() string { return filepath.Join(cacheDir(), "opcache") }
 
-// template is the folder of an installed wiki without a server, "" if this machine
-// has no MediaWiki. The first process that needs it makes it.
-var template = sync.OnceValues(func() (string, error) {
-	version, err := os.ReadFile(filepath.Join(program, "includes", "Defines.php"))
-	if _, lookErr := exec.LookPath("php"); err != nil || lookErr != nil {
-		return "", nil
+// installed is a wiki without a server.
+type installed struct {
+	dir     string
+	program string // the folder of MediaWiki
+}
+
+// template is what all servers are copied from. The first process that needs it
+// makes it.
+var template = sync.OnceValues(func() (installed, error) {
+	program, err := find(os.Getenv(Variable), os.Getenv("CI") != "", programs...)
+	if err != nil {
+		return installed{}, err
+	}
+	dir, err := install(program)
+	return installed{dir, program}, err
+})
+
+// install returns the folder of an installed wiki, which it makes unless it is there.
+func install(program string) (string, error) {
+	version, err := os.ReadFile(filepath.Join(program, definitions))
+	if err != nil {
+		return "", err
 	}
 	for i, u := range users {
 		users[i].Password = Password(u.Name)
@@ -69,7 +80,7 @@ var template = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	key := sha256.New()
-	_, _ = key.Write(append(version, people...))
+	_, _ = fmt.Fprint(key, program, string(version), string(people))
 	entries, err := scripts.ReadDir("php")
 	for _, entry := range entries {
 		text, readErr := scripts.ReadFile("php/" + entry.Name())
@@ -79,11 +90,12 @@ var template = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return install(filepath.Join(cacheDir(), hex.EncodeToString(key.Sum(nil)[:8])), people)
-})
+	dir := filepath.Join(cacheDir(), hex.EncodeToString(key.Sum(nil)[:8]))
+	return once(dir, func(half string) error { return fill(half, program, people) })
+}
 
-// install makes the template, unless it is there. One process at a time does so.
-func install(dir string, people []byte) (string, error) {
+// once makes a folder, unless it is there. One process at a time does so.
+func once(dir string, fill func(half string) error) (string, error) {
 	lock, err := os.OpenFile(filepath.Join(cacheDir(), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err
@@ -100,14 +112,14 @@ func install(dir string, people []byte) (string, error) {
 	if err := os.RemoveAll(half); err != nil {
 		return "", err
 	}
-	if err := fill(half, people); err != nil {
+	if err := fill(half); err != nil {
 		return "", fmt.Errorf("install MediaWiki: %w", err)
 	}
 	return dir, os.Rename(half, dir)
 }
 
 // fill installs a wiki in a folder.
-func fill(dir string, people []byte) error {
+func fill(dir, program string, people []byte) error {
 	if err := os.MkdirAll(filepath.Join(dir, "cache"), 0o700); err != nil {
 		return err
 	}

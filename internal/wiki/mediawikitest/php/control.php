@@ -52,8 +52,15 @@ class Control {
 	public static function twoFactor( string $name ) {
 		$users = self::services()->getService( 'OATHUserRepository' );
 		$user = $users->findByUser( self::user( $name ) );
+		$key = MediaWiki\Extension\OATHAuth\Key\TOTPKey::newFromRandom();
+		if ( method_exists( $users, 'createKey' ) ) {
+			$module = self::services()->getService( 'OATHAuthModuleRegistry' )->getModuleByKey( 'totp' );
+			$users->createKey( $user, $module, $key->jsonSerialize(), '127.0.0.1' );
+			return;
+		}
+		// MediaWiki 1.39
 		$user->setModule( self::services()->getService( 'OATHAuth' )->getModuleByKey( 'totp' ) );
-		$user->setKeys( [ MediaWiki\Extension\OATHAuth\Key\TOTPKey::newFromRandom() ] );
+		$user->setKeys( [ $key ] );
 		$users->persist( $user, '127.0.0.1' );
 	}
 
@@ -63,7 +70,7 @@ class Control {
 		$updater->setContent( SlotRecord::MAIN, ContentHandler::makeContent( $text, $title ) );
 		$updater->saveRevision( CommentStoreComment::newUnsavedComment( '' ) );
 		self::check( $updater->getStatus() );
-		return $title->getArticleID( Title::READ_LATEST );
+		return $title->getArticleID( IDBAccessObject::READ_LATEST );
 	}
 
 	public static function delete( int $page ) {
@@ -74,7 +81,7 @@ class Control {
 	public static function undelete( string $title ) {
 		$page = self::services()->getWikiPageFactory()->newFromTitle( self::title( $title ) );
 		self::check( self::services()->getUndeletePageFactory()->newUndeletePage( $page, self::admin() )->undeleteUnsafe( '' ) );
-		return self::title( $title )->getArticleID( Title::READ_LATEST );
+		return self::title( $title )->getArticleID( IDBAccessObject::READ_LATEST );
 	}
 
 	public static function move( int $page, string $title ) {
