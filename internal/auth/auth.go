@@ -142,8 +142,16 @@ func Open(opts Options) (*Directory, error) {
 	return d, nil
 }
 
-// Knows reports whether there is a user, or a group with a member. The name of a group begins with "@".
-func (d *Directory) Knows(name string) bool { return d.current.Load().names[name] }
+// UnknownName knows users, and groups with a member.
+func (d *Directory) UnknownName(name string) (hint string) {
+	switch names := d.current.Load().names; {
+	case names[name]:
+		return ""
+	case names["@"+name]:
+		return fmt.Sprintf("did you mean %q?", "@"+name)
+	}
+	return "correct the name, or ask the operator of the server to add it"
+}
 
 // Authenticate returns the identity of the user with this name and password. The error is
 // ErrBadCredentials, a *ThrottledError or that of ctx. addr is

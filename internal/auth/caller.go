@@ -23,6 +23,8 @@ type People interface {
 	Reload(ctx context.Context)
 	// Ready returns an error if changes are not noticed.
 	Ready(ctx context.Context) error
+	// UnknownName is that of markup.Options.
+	UnknownName(name string) (hint string)
 }
 
 // unwatched is the part of People for those who have no files to watch.
@@ -31,6 +33,7 @@ type unwatched struct{}
 func (unwatched) Watch(context.Context)       {}
 func (unwatched) Reload(context.Context)      {}
 func (unwatched) Ready(context.Context) error { return nil }
+func (unwatched) UnknownName(string) string   { return "" }
 
 // Identify authenticates a request by its Basic credentials. See Authenticate.
 func (d *Directory) Identify(r *http.Request) (Identity, error) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -24,6 +25,13 @@ const (
 	maxGroupName = 255 // bytes
 )
 
+const (
+	// enoughUsers have signed in before a group that none of them has is unknown.
+	enoughUsers = 10
+	// maxSeenGroups are remembered. Beyond it, none is unknown.
+	maxSeenGroups = 10_000
+)
+
 // Proxy takes the user whom a proxy names in a header of the request. It believes
 // every request: the server removes the headers from those that do not
 // come from the proxy (see server.Options.ProxyHeaders).
@@ -32,6 +40,9 @@ type Proxy struct {
 	userHeader, groupsHeader string // canonical; groupsHeader is "" for none
 	log                      *slog.Logger
 	complain                 rate.Sometimes
+
+	mu            sync.Mutex
+	users, groups map[string]bool // that the proxy has named since the start
 }
 
 // NewProxy makes a Proxy of the names of the headers. Groups are separated by
@@ -40,6 +51,7 @@ func NewProxy(userHeader, groupsHeader string, log *slog.Logger) *Proxy {
 	return &Proxy{
 		userHeader: http.CanonicalHeaderKey(userHeader), groupsHeader: http.CanonicalHeaderKey(groupsHeader),
 		log: log, complain: rate.Sometimes{Interval: time.Minute},
+		users: map[string]bool{}, groups: map[string]bool{},
 	}
 }
 
@@ -58,7 +70,37 @@ func (p *Proxy) Identify(r *http.Request) (Identity, error) {
 		})
 		return Identity{}, ErrNobody
 	}
+	p.remember(id)
 	return id, nil
+}
+
+func (p *Proxy) remember(id Identity) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.users) < enoughUsers {
+		p.users[id.Name] = true
+	}
+	for _, group := range id.Groups {
+		if len(p.groups) < maxSeenGroups {
+			p.groups[group] = true
+		}
+	}
+}
+
+// UnknownName knows the groups that people have had since the start. The users are the proxy's.
+func (p *Proxy) UnknownName(name string) (hint string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	group, isGroup := strings.CutPrefix(name, "@")
+	switch {
+	case !isGroup, p.groups[group], len(p.groups) == maxSeenGroups:
+		return ""
+	case p.groups["/"+group]:
+		return fmt.Sprintf("the proxy sends %q: in Keycloak, switch “Full group path” off", "/"+group)
+	case len(p.users) == enoughUsers:
+		return "nobody has had it since the start: correct the name, or the groups that the proxy sends"
+	}
+	return ""
 }
 
 func (p *Proxy) identity(names []string, r *http.Request) (Identity, error) {

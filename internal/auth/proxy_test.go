@@ -102,3 +102,34 @@ func TestProxyComplainsOnceInAWhile(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 }
+
+// A group that nobody has had is unknown when enough users were seen, and at once if it comes as a path.
+func TestGroupsThatNobodyHas(t *testing.T) {
+	p := NewProxy("X-User", "X-Groups", slog.New(slog.DiscardHandler))
+	r := httptest.NewRequest("GET", "/", nil)
+	wants := func(user, groups, name, want string) {
+		t.Helper()
+		r.Header = http.Header{"X-User": {user}, "X-Groups": {groups}}
+		if _, err := p.Identify(r); err != nil {
+			t.Fatal(err)
+		}
+		if hint := p.UnknownName(name); !strings.Contains(hint, want) || (hint == "") != (want == "") {
+			t.Errorf("%s, with %s of %s: %q", name, groups, user, hint)
+		}
+	}
+	for range enoughUsers {
+		wants("alice", "/hr", "@staff", "")
+	}
+	wants("alice", "/hr", "@hr", `the proxy sends "/hr"`)
+	wants("bob", "hr", "@hr", "")
+	for i := range enoughUsers {
+		wants(fmt.Sprint("user", i), "it", "staff", "")
+	}
+	wants("alice", "it", "@staff", "nobody has had it since the start")
+	wants("alice", "it,staff", "@staff", "")
+	wants("alice", "it", "@staff", "")
+	for i := range maxSeenGroups {
+		wants("alice", fmt.Sprint("g", i), "@hr", "")
+	}
+	wants("alice", "", "@sales", "")
+}

@@ -130,9 +130,7 @@ func openPages(c *config, log *slog.Logger) (pages.Source, auth.People, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if directory, ok := users.(*auth.Directory); ok {
-			c.markup.Knows = directory.Knows
-		}
+		c.markup.UnknownName = users.UnknownName
 		source, err := configured(pages.OpenDirectory(from, &c.markup, log))
 		return source, users, err
 	}

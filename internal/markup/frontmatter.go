@@ -77,7 +77,7 @@ func (p *reader) readMeta(from, to int) (meta Meta) {
 		if n := valueOf(root, "lang"); n != nil && !isNull(n) {
 			meta.Lang = p.lang(n)
 		}
-		meta.View, meta.Edit = p.principals(root, "view"), p.principals(root, "edit")
+		meta.View, meta.Edit = p.principals(&meta, root, "view"), p.principals(&meta, root, "edit")
 		meta.ResultsForViewers = choice(p, root, "results", "value of results", []string{"viewers", "editors"}) == "viewers"
 	}
 	p.unreadable = p.unreadable || p.failed
@@ -158,8 +158,8 @@ const principalsHint = `write a list such as [alice, "@hr"], or [] for nobody`
 
 // principals reads a name, or a list of names. It returns nil if the key is not
 // written.
-func (p *reader) principals(m *yaml.Node, key string) *Principals {
-	n := valueOf(m, key)
+func (p *reader) principals(meta *Meta, root *yaml.Node, key string) *Principals {
+	n := valueOf(root, key)
 	if n == nil {
 		return nil
 	}
@@ -179,25 +179,20 @@ func (p *reader) principals(m *yaml.Node, key string) *Principals {
 		case strings.Contains(name, ":"), strings.Contains(name, ",") && (isGroup || !quoted): // probably two
 			p.errorf(n.Column, principalsHint+"; a name with a comma stands in quotes in the list",
 				"%s is not the name of a user or group", quote(n.Value))
-		case isGroup:
-			named.Groups = append(named.Groups, name)
-			p.warnOfUnknown(n)
 		default:
-			named.Users = append(named.Users, name)
-			p.warnOfUnknown(n)
+			list := &named.Users
+			if isGroup {
+				list = &named.Groups
+			}
+			*list = append(*list, name)
+			line, column := p.position(n.Column)
+			meta.Names = append(meta.Names, Name{n.Value, line, column})
 		}
 	}
 	return named
 }
 
-// warnOfUnknown warns of a user or a group that the server does not know.
-func (p *reader) warnOfUnknown(n *yaml.Node) {
-	if p.server == nil || p.server.Knows == nil || p.server.Knows(n.Value) {
-		return
-	}
-	hint := "correct the name, or ask the operator of the server to add it"
-	if group := "@" + n.Value; p.server.Knows(group) {
-		hint = didYouMean(group)
-	}
-	p.warnf(n.Column, hint, "this server has no user or group %s", quote(n.Value))
+// Unknown is the warning of a user or group that the server does not know.
+func (n Name) Unknown(hint string) Diagnostic {
+	return Diagnostic{n.Line, n.Column, Warning, "this server has no user or group " + quote(n.Text), hint}
 }

@@ -94,6 +94,13 @@ type Meta struct {
 	View              *Principals // nil: every authenticated user
 	Edit              *Principals // nil: every authenticated user
 	ResultsForViewers bool
+	Names             []Name // in View and Edit
+}
+
+// Name is a user or a group that a page names, with "@" before a group.
+type Name struct {
+	Text         string
+	Line, Column int
 }
 
 // Principals names users and groups. The zero value permits no user.
@@ -136,8 +143,9 @@ type Options struct {
 	NoMail      bool // it sends none
 	MailDomains forms.MailDomains
 	Zone        *time.Location // of times without a zone; nil for UTC
-	// Knows reports whether there is a user, or a group with "@" before its name; nil if that is not known.
-	Knows func(name string) bool
+	// UnknownName returns what to do about a user, or a group with "@" before its name, that a page names and the server
+	// does not know; "" for others. It is nil if all are known.
+	UnknownName func(name string) (hint string)
 }
 
 // Parse reads a page. nameID is the page id that the file's name gives, 0 for none.

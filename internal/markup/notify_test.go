@@ -2,7 +2,6 @@ package markup
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,24 +92,5 @@ func TestTimesInTheZoneOfTheServer(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
-	}
-}
-
-// A user or a group that the server does not know is a warning, and the page is served.
-func TestUnknownUsers(t *testing.T) {
-	known := []string{"alice", "@hr", "staff", "@staff"}
-	options := &Options{Knows: func(name string) bool { return slices.Contains(known, name) }}
-	page := Parse(Markdown, 1, []byte("---\nview: [alice, bob, \"@hr\", \"@it\"]\nedit: hr\nresults: viewers\n---\n"), options)
-	var got []string
-	for _, d := range page.Diagnostics {
-		got = append(got, fmt.Sprintf("%s %d:%d %s (%s)", d.Severity, d.Line, d.Column, d.Message, d.Hint))
-	}
-	const ask = " (correct the name, or ask the operator of the server to add it)"
-	want := []string{
-		`warning 2:15 this server has no user or group "bob"` + ask, `warning 2:27 this server has no user or group "@it"` + ask,
-		`warning 3:7 this server has no user or group "hr" (did you mean "@hr"?)`,
-	}
-	if !slices.Equal(got, want) || page.Unreadable {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

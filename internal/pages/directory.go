@@ -28,6 +28,7 @@ type Directory struct {
 	ignored    map[string]string // files whose page is read from another: that one
 	unreadable map[string]bool   // folders, as of the last load
 	irregular  map[string]bool   // what has a page's name and is no regular file, as of the last load
+	unknown    map[string]bool   // users and groups on pages that the server does not know, each with its hint
 
 	current atomic.Pointer[snapshot]
 	failure atomic.Pointer[error] // the directory can't be listed

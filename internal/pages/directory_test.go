@@ -1,12 +1,16 @@
 package pages
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/formulary/formulary/internal/markup"
 )
 
 func TestRenamedPageNeverGoesAway(t *testing.T) {
@@ -131,4 +135,35 @@ func TestReloadReadsWhatSeemsUnchanged(t *testing.T) {
 	s.saveAt("4.md", form("d", "Y"), info.ModTime())
 	s.Reload(t.Context())
 	s.wants(4, "d=Y", "edited, with the old time stamp and size")
+}
+
+// A user or a group that the server does not know is a warning while that is so, and the page is served.
+func TestUnknownNames(t *testing.T) {
+	s := newSite(t).save("1.md", "---\nview: [alice, \"@hr\"]\nedit: hr\n---\n").save("2.md", "---\nedit: \"@hr\"\n---\n")
+	hints := map[string]string{"hr": "did you mean it?"}
+	options := &markup.Options{UnknownName: func(name string) string { return hints[name] }}
+	var err error
+	s.Directory, err = OpenDirectory(s.dir, options, slog.New(slog.NewTextHandler(&s.log, nil)))
+	s.must(err)
+	wants := func(when string, lines int, want ...string) {
+		t.Helper()
+		var got []string
+		for id := range int64(2) {
+			page, err := s.update().served(id + 1)
+			s.must(err)
+			for _, d := range page.Diagnostics {
+				got = append(got, fmt.Sprintf("%s %d:%d %s (%s)", d.Severity, d.Line, d.Column, d.Message, d.Hint))
+			}
+		}
+		if logged := s.logged("no user or group"); !slices.Equal(got, want) || logged != lines {
+			t.Errorf("%s: got %q and %d lines in the log, want %q and %d", when, got, logged, want, lines)
+		}
+	}
+	const hr = `warning 3:7 this server has no user or group "hr" (did you mean it?)`
+	wants("at the start", 1, hr)
+	hints["@hr"] = "it has gone"
+	wants("later", 1, `warning 2:15 this server has no user or group "@hr" (it has gone)`, hr,
+		`warning 2:7 this server has no user or group "@hr" (it has gone)`)
+	clear(hints)
+	wants("at last", 0)
 }

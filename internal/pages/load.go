@@ -18,13 +18,18 @@ type file struct {
 	version reload.File       // that was read
 	sum     [sha256.Size]byte // of its content
 	page    markup.Page
-	isNew   bool   // page was not published yet
-	failure string // of the last read, "" when it went well
+	unknown []markup.Diagnostic // warnings of names on it
+	isNew   bool                // page was not published yet
+	failure string              // of the last read, "" when it went well
 }
 
 // look returns the state of all page files. The path of a folder that can't be read
-// ends in a separator. If the root can't be listed, it is the only path.
+// ends in a separator. If the root can't be listed, it is the only path. Users and groups that
+// have become known or unknown change the warnings of pages at once.
 func (d *Directory) look() reload.State {
+	if d.warn() {
+		d.publish()
+	}
 	state := reload.State{}
 	err := walk(d.root, func(path string, err error) {
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 // publish makes the pages of all files current.
 func (d *Directory) publish() {
+	d.warn()
 	before := d.current.Load().pages
 	next := &snapshot{pages: make(map[int64]*Page, len(d.files))}
 	owners := d.chooseOwners()
@@ -16,6 +17,7 @@ func (d *Directory) publish() {
 		f := d.files[path]
 		page := renew(before[id], &f.page, pageTitle(&f.page, path))
 		if page != nil {
+			page.Diagnostics = slices.Concat(f.unknown, page.Diagnostics)
 			next.pages[id] = page
 			d.AddKeeps(before[id], page)
 			next.counts.Pages++
@@ -29,6 +31,32 @@ func (d *Directory) publish() {
 	}
 	d.owners = owners
 	d.current.Store(next)
+}
+
+// warn finds the users and groups on pages that the server does not know, and logs each once. It reports whether they are
+// others than at the last call.
+func (d *Directory) warn() bool {
+	if d.options == nil || d.options.UnknownName == nil {
+		return false
+	}
+	before := d.unknown
+	d.unknown = map[string]bool{}
+	for path, f := range d.files {
+		f.unknown = nil
+		for _, name := range f.page.Meta.Names {
+			hint := d.options.UnknownName(name.Text)
+			if hint == "" || len(f.unknown) == maxDiagnostics {
+				continue
+			}
+			f.unknown = append(f.unknown, name.Unknown(hint))
+			key := name.Text + hint
+			if !before[key] && !d.unknown[key] {
+				logDiagnostics(d.log.With("file", path), f.unknown[len(f.unknown)-1:])
+			}
+			d.unknown[key] = true
+		}
+	}
+	return !maps.Equal(before, d.unknown)
 }
 
 // countBroken counts what can't be read of a page as it is written: the page as a
