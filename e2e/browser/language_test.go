@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/formulary/formulary/internal/browsertest"
@@ -31,6 +32,9 @@ func TestLanguages(t *testing.T) {
 			look(trip + "?lang=" + tag)
 			p.Loads(func() { browsertest.Eval[bool](p.Page, `document.querySelector("[data-send]").click() ?? true`) })
 			look("") // with errors
+			if dir == "rtl" {
+				wantNotesAtTheRight(t, p)
+			}
 			for _, path := range []string{
 				"/", "/page/3", "/page/5", expense + "/results?view=table", expense + "/results?view=summary&by=centre", expense + "/results?print=true",
 				expense + "/submission/1", expense + "/submission/1/change", expense + "/submission/1/delete", "/author", "/none",
@@ -41,6 +45,19 @@ func TestLanguages(t *testing.T) {
 				wantMirrored(t, p, expense)
 			}
 		})
+	}
+}
+
+// wantNotesAtTheRight fails the test unless Arabic hints and errors below Latin labels begin at the right.
+func wantNotesAtTheRight(t *testing.T, p *page) {
+	t.Helper()
+	got := browsertest.Eval[[]float64](p.Page, `[...document.querySelectorAll(".field:dir(ltr) > :is([id$=-hint], [id$=-error])")].map((e) => {
+		const text = document.createRange();
+		text.selectNodeContents(e);
+		return Math.round(e.getBoundingClientRect().right - text.getBoundingClientRect().right);
+	})`)
+	if len(got) < 3 || slices.Max(got) != 0 {
+		t.Errorf("hints and errors end %v pixels beside the right", got)
 	}
 }
 
