@@ -105,6 +105,7 @@ func TestSignInAtTheWiki(t *testing.T) {
 	wiki.Fill("Password", mediawikitest.Password("Ann"))
 	wiki.press("Log in")
 	wiki.WaitText("Summer party") // the page with the form
+	p.Front()
 	p.WaitText("Will you be there?")
 	p.wantPath(w.form)
 }

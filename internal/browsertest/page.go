@@ -92,6 +92,14 @@ func (p *Page) Tab(address string) *Page {
 	return other
 }
 
+// Front brings the tab to the front, as a person does who comes back to it.
+func (p *Page) Front() {
+	p.t.Helper()
+	do(p, "come back to the tab", func(ctx context.Context, _ *chromedp.Target) (cdp.Empty, error) {
+		return chromedp.Call(ctx, page.BringToFront, cdp.Empty{})
+	})
+}
+
 func newPage(parent context.Context, t testing.TB, options Options, with ...chromedp.ContextOption) *Page {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(parent, with...)
