@@ -84,10 +84,8 @@ func newDelivery(
 	}
 	opts := c.events
 	opts.Store, opts.Listeners, opts.Log = s, listeners, log
-	opts.Encode = func(s forms.Submission) (text []byte, err error) {
-		if page := source.LastKnown(s.PageID); page != nil && page.Form(s.FormID) != nil {
-			s, err = page.Form(s.FormID).Current(s)
-		}
+	opts.Encode = func(s forms.Submission) ([]byte, error) {
+		s, err := lastForm(source, s).Current(s)
 		if err != nil {
 			return nil, err
 		}
@@ -98,4 +96,14 @@ func newDelivery(
 		metrics.Registry().MustRegister(d)
 	}
 	return d.Run
+}
+
+// lastForm returns the form of a submission, or one without names if it is not known.
+func lastForm(source pages.Source, s forms.Submission) *forms.Form {
+	if source != nil {
+		if page := source.LastKnown(s.PageID); page != nil && page.Form(s.FormID) != nil {
+			return page.Form(s.FormID)
+		}
+	}
+	return &forms.Form{}
 }

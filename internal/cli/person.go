@@ -18,6 +18,7 @@ import (
 
 	"github.com/formulary/formulary/internal/events"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store"
@@ -38,7 +39,8 @@ func personCommand(streams Streams) *cli.Command {
 			"   formulary person amy --data data --erase --hooks hooks.yaml --yes\n\n" +
 			"--export writes a new ZIP file: submissions.ndjson and history.ndjson, with a line for each submission of the\n" +
 			"person and for each change that they made to one of these, and their files as files/ID/N-FIELD/NAME, where ID\n" +
-			"is that of the submission and N counts its files.\n" +
+			"is that of the submission and N counts its files. With --pages, renamed fields have the ids of now. Without it,\n" +
+			"the last change under an earlier id has \"renamed\": true, and \"after\" tells nothing.\n" +
 			"--erase deletes the submissions of the person for good, with files and history, tells webhooks, ends sessions,\n" +
 			"and removes the name where it tells who changed a submission of somebody else. If it was interrupted, run it\n" +
 			"again. Remove the account first, or the person may go on.\n" +
@@ -48,6 +50,7 @@ func personCommand(streams Streams) *cli.Command {
 			textFlag("database", &p.at.url,
 				"PostgreSQL instead, postgres://USER@HOST/NAME, best given by the environment"),
 			textFlag("export", &p.file, "write a ZIP file with what is stored about the person"),
+			textFlag("pages", &p.directory, "with --export: directory of the pages, as for serve; a live wiki is not read"),
 			boolFlag("erase", &p.erase, "delete what is stored about the person"),
 			boolFlag("dry-run", &p.dryRun, "with --erase: print what would be deleted, and change nothing"),
 			boolFlag("yes", &p.yes, "with --erase: do it"),
@@ -68,6 +71,8 @@ func personCommand(streams Streams) *cli.Command {
 				refuse(p.erase && !p.dryRun && !p.yes,
 					"--erase deletes for good: look with --dry-run what that would be, and add --yes"),
 				p.at.check(),
+				refuse(p.erase && p.at.dir == "" && p.keyFile == "",
+					"--erase with --database needs --anonymous-key FILE: the key of the servers finds the sessions of the person"),
 			)
 			if err != nil {
 				return err
@@ -89,6 +94,7 @@ func personCommand(streams Streams) *cli.Command {
 type person struct {
 	at                   location
 	keyFile, hooks, file string
+	directory            string // of the pages
 	erase, dryRun, yes   bool
 
 	name      string
@@ -99,10 +105,10 @@ type person struct {
 
 	found    []foundForm
 	sessions int
-	unread   error // why sessions were not looked for
 
 	archive *zip.Writer
-	lines   [2]*os.File // of submissions, and of changes to them
+	lines   [2]*os.File  // of submissions, and of changes to them
+	pages   pages.Source // nil if they are not known
 }
 
 // foundForm is how much a form has of a person.
@@ -126,14 +132,12 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 		return fmt.Errorf("%s: %w", p.at, err)
 	}
 	if p.erase {
-		err = p.eraseAll(ctx)
-	} else {
-		err = p.export(ctx)
+		return p.eraseAll(ctx)
 	}
-	if err == nil || p.erase { // also of an erasure that was interrupted
-		err = errors.Join(err, p.print())
+	if err := p.export(ctx); err != nil {
+		return err
 	}
-	return err
+	return p.print()
 }
 
 // visit calls do for all submissions, or only for those of the person.
@@ -162,10 +166,14 @@ func (p *person) visit(
 // eraseAll begins with the sessions, so that the person does not go on. What an earlier run has left of
 // deleted submissions is removed in any case.
 func (p *person) eraseAll(ctx context.Context) error {
-	err := p.endSessions(ctx)
-	if err == nil {
-		err = p.visit(ctx, "erasing", false, p.eraseFrom)
+	if err := p.endSessions(ctx); err != nil {
+		return err
 	}
+	stage := "erasing"
+	if p.dryRun {
+		stage = "searching"
+	}
+	err := p.visit(ctx, stage, false, p.eraseFrom)
 	clean := ""
 	if err == nil && !p.dryRun {
 		clean = ", nor in what files of the embedded database have of deleted rows"
@@ -175,7 +183,7 @@ func (p *person) eraseAll(ctx context.Context) error {
 		err = fmt.Errorf("this name is nowhere in the store%s: write it as submissions have it, "+
 			"in the same upper and lower case", clean)
 	}
-	return err
+	return errors.Join(err, p.print()) // also if it was interrupted
 }
 
 func (p *person) endSessions(ctx context.Context) error {
@@ -183,10 +191,10 @@ func (p *person) endSessions(ctx context.Context) error {
 	if err != nil || stored == "" { // no server was ever started
 		return err
 	}
-	key, err := service.LoadAnonymousKey(ctx, p.store, cmp.Or(p.keyFile, filepath.Join(p.at.dir, anonymousKeyFile)), false)
+	file := cmp.Or(p.keyFile, filepath.Join(p.at.dir, anonymousKeyFile))
+	key, err := configured(service.LoadAnonymousKey(ctx, p.store, file, false))
 	if err != nil {
-		p.unread = err
-		return nil //nolint:nilerr // it is printed
+		return fmt.Errorf("find the sessions of the person by --anonymous-key: %w", err)
 	}
 	sessions := session.New(session.Options{Store: p.store, OwnerKey: key})
 	p.sessions, err = sessions.Count(ctx, p.name)
@@ -245,10 +253,7 @@ func (p *person) print() error {
 	for _, f := range p.found {
 		_, _ = fmt.Fprintf(out, "%d\t%s\t%d\t%d\t%d\n", f.PageID, f.FormID, f.Count, f.files, f.changes)
 	}
-	switch {
-	case p.unread != nil:
-		_, _ = fmt.Fprintf(out, "Sessions were not looked for, and end within %v: %v\n", session.Lifetime, p.unread)
-	case p.erase:
+	if p.erase {
 		_, _ = fmt.Fprintf(out, "Sessions: %d.\n", p.sessions)
 	}
 	_, _ = fmt.Fprintln(out, "Anonymous submissions can't be found by a name.")

@@ -8,22 +8,33 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/formulary/formulary/internal/durable"
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 // export writes a file beside the one that is asked for, which gets its name when it is complete.
 func (p *person) export(ctx context.Context) error {
 	if _, err := os.Lstat(p.file); !errors.Is(err, fs.ErrNotExist) {
 		return cmp.Or(err, fmt.Errorf("%s is there already: choose a name that is free", p.file))
+	}
+	if p.directory != "" && !wiki.IsAddress(p.directory) {
+		quiet := slog.New(slog.DiscardHandler)
+		directory, err := configured(pages.OpenDirectory(p.directory, &markup.Options{}, quiet))
+		if err != nil {
+			return err
+		}
+		p.pages = directory
 	}
 	return durable.Write(p.file, nil, func(to *os.File) error { return p.exportTo(ctx, to) }, os.Link)
 }
@@ -64,10 +75,16 @@ func (p *person) add(name string, content io.ReadSeeker) error {
 	return err
 }
 
-// exportSubmission adds files as files/ID/N-FIELD/NAME. N makes names unique.
+// exportSubmission adds files as files/ID/N-FIELD/NAME. N makes names unique. An archive can't take back a file that
+// goes while it is copied: the export fails then.
 func (p *person) exportSubmission(ctx context.Context, f *foundForm, sub forms.Submission) error {
-	sub, steps, err := service.ReadHistory(ctx, p.store, sub, func() (forms.Submission, error) {
-		return p.store.Get(ctx, keyOf(sub))
+	form := lastForm(p.pages, sub)
+	sub, steps, err := service.ReadHistory(ctx, p.store, form, sub, func() (forms.Submission, error) {
+		stored, err := p.store.Get(ctx, keyOf(sub))
+		if err != nil {
+			return stored, err
+		}
+		return form.Current(stored)
 	})
 	if err == nil {
 		err = p.writeLines(sub, steps)
@@ -78,34 +95,31 @@ func (p *person) exportSubmission(ctx context.Context, f *foundForm, sub forms.S
 	f.Count++
 	for i, file := range sub.Files {
 		content, err := p.store.OpenFile(ctx, keyOf(sub), file.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
 		if err == nil {
 			f.files++
 			err = errors.Join(p.add(fmt.Sprintf("files/%d/%d-%s/%s",
 				sub.ID, i+1, forms.CleanFileName(file.FieldID), forms.CleanFileName(file.Name)), content), content.Close())
 		}
-		if err = unlessGone(err); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("copy a file of submission %d, which may have gone meanwhile: run this again: %w", sub.ID, err)
 		}
 	}
 	return nil
 }
 
 // writeLines writes a submission, and the changes that the person made to it, the oldest first.
-func (p *person) writeLines(sub forms.Submission, steps []store.Step) error {
+func (p *person) writeLines(sub forms.Submission, steps []forms.Step) error {
 	line, err := encode.AppendChanged(nil, sub)
-	values, valuesErr := sub.Values()
-	if err = cmp.Or(err, valuesErr); err != nil {
-		return err
+	if err == nil {
+		_, err = p.lines[0].Write(append(line, '\n'))
 	}
-	var lines [][]byte
-	for _, s := range slices.Backward(steps) { // the value after a change is the one before the next
-		step := forms.Step{At: s.At, Username: s.Username, Changes: forms.Index{}.Changes(s.Before, values)}
-		if p.made(s) {
-			lines = append(lines, append(encode.Step(sub, step), '\n'))
+	for _, s := range steps {
+		if err == nil && s.Username == p.name {
+			_, err = p.lines[1].Write(append(encode.Step(sub, s), '\n'))
 		}
 	}
-	slices.Reverse(lines)
-	_, err = p.lines[0].Write(append(line, '\n'))
-	_, stepsErr := p.lines[1].Write(slices.Concat(lines...))
-	return cmp.Or(err, stepsErr)
+	return err
 }

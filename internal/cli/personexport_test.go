@@ -68,17 +68,7 @@ func TestExportMeanwhile(t *testing.T) {
 	}}
 	p.store = losing{p.store, replaced}
 	testkit.Must(t, p.export(ctx))
-	archive, err := zip.OpenReader(p.file)
-	testkit.Must(t, err)
-	defer archive.Close()
-	found := map[string]string{}
-	for _, f := range archive.File {
-		r, err := f.Open()
-		testkit.Must(t, err)
-		text, err := io.ReadAll(r)
-		testkit.Must(t, err)
-		found[f.Name] = string(text)
-	}
+	found := readZIP(t, p.file)
 	lines := found["submissions.ndjson"]
 	if !strings.Contains(lines, `"new"`) || strings.Contains(lines, "deleted") || strings.Count(lines, `"replaced"`) != 1 {
 		t.Errorf("submissions: %s", lines)
@@ -112,4 +102,96 @@ func (l losing) OpenFile(ctx context.Context, key store.Key, id int64) (io.ReadS
 		return nil, errors.Join(err, store.ErrNotFound)
 	}
 	return l.Engine.OpenFile(ctx, key, id)
+}
+
+// readZIP returns the files of an archive.
+func readZIP(t *testing.T, file string) map[string]string {
+	t.Helper()
+	archive, err := zip.OpenReader(file)
+	testkit.Must(t, err)
+	defer archive.Close()
+	found := map[string]string{}
+	for _, f := range archive.File {
+		r, err := f.Open()
+		testkit.Must(t, err)
+		text, err := io.ReadAll(r)
+		testkit.Must(t, err)
+		found[f.Name] = string(text)
+	}
+	return found
+}
+
+// A file that goes while it is copied leaves no archive, rather than one with a part of it.
+func TestExportOfFileThatGoes(t *testing.T) {
+	s, ctx, dir := enginetest.SQLite.Open(t), t.Context(), t.TempDir()
+	file, err := s.StageFile(ctx, strings.NewReader("content"))
+	testkit.Must(t, err)
+	file.FieldID, file.Name = "doc", "a.txt"
+	testkit.Must(t, testkit.ErrorOf(s.Create(ctx, store.New{
+		PageID: 1, FormID: "f", Username: "amy", Created: time.UnixMilli(0), Files: []forms.StoredFile{file},
+	})))
+	p := &person{name: "amy", file: filepath.Join(dir, "amy.zip"), store: cutting{s}, show: func(string, string, int64, int64) {}}
+	if err := p.export(ctx); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "run this again") {
+		t.Errorf("error: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// cutting is a store whose files go after their first byte was read.
+type cutting struct{ store.Engine }
+
+func (c cutting) OpenFile(ctx context.Context, key store.Key, id int64) (io.ReadSeekCloser, error) {
+	f, err := c.Engine.OpenFile(ctx, key, id)
+	return &cutFile{ReadSeekCloser: f}, err
+}
+
+type cutFile struct {
+	io.ReadSeekCloser
+	gone bool
+}
+
+func (f *cutFile) Read(p []byte) (int, error) {
+	if f.gone {
+		return 0, store.ErrNotFound
+	}
+	f.gone = true
+	return f.ReadSeekCloser.Read(p[:1])
+}
+
+// A renamed field is not told as emptied: it has its present id, or is marked if no page is known.
+func TestExportOfRenamedField(t *testing.T) {
+	s, ctx, dir := enginetest.SQLite.Open(t), t.Context(), t.TempDir()
+	sub, err := s.Create(ctx, store.New{
+		PageID: 1, FormID: "f", Username: "amy", Created: time.UnixMilli(0), Entries: []forms.Entry{{FieldID: "a", Value: "1"}},
+	})
+	testkit.Must(t, err)
+	for i, id := range []string{"a", "b"} {
+		testkit.Must(t, testkit.ErrorOf(s.Update(ctx, keyOf(sub), func(old forms.Submission) (store.Change, error) {
+			values, err := old.Values()
+			now := time.UnixMilli(int64(i + 1))
+			return store.Change{
+				Entries: []forms.Entry{{FieldID: id, Value: fmt.Sprint(i + 2)}}, Changed: now, Changer: "amy",
+				Step: &store.Step{At: now, Username: "amy", Before: map[string]string{id: values["a"]}},
+			}, err
+		})))
+	}
+	site := filepath.Join(dir, "pages")
+	testkit.Must(t, os.Mkdir(site, 0o700))
+	testkit.WriteFile(t, filepath.Join(site, "1.md"), "```yaml form\nform: f\nfields:\n  - {id: b, was: a, type: textfield, label: B}\n```\n")
+	for directory, want := range map[string][]string{
+		"":                                {`"a","before":"1","after":"","renamed":true}`, `"b","before":"2","after":"3"}`},
+		site:                              {`"b","before":"1","after":"2"}`, `"b","before":"2","after":"3"}`},
+		"confluence+https://wiki.invalid": {`"a","before":"1","after":"","renamed":true}`, `"b","before":"2","after":"3"}`},
+	} {
+		p := &person{
+			name: "amy", file: filepath.Join(t.TempDir(), "amy.zip"), directory: directory, store: s, show: func(string, string, int64, int64) {},
+		}
+		testkit.Must(t, p.export(ctx))
+		steps := strings.Split(readZIP(t, p.file)["history.ndjson"], "\n")
+		if len(steps) != 3 || !strings.Contains(steps[0], want[0]) || !strings.Contains(steps[1], want[1]) {
+			t.Errorf("with the pages in %q: %q", directory, steps)
+		}
+	}
 }

@@ -12,6 +12,7 @@ type (
 		FieldID string `json:"fieldId"`
 		Before  string `json:"before"`
 		After   string `json:"after"`
+		Renamed bool   `json:"renamed,omitzero"`
 	}
 )
 

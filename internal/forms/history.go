@@ -16,7 +16,10 @@ type Step struct {
 }
 
 // ValueChange is what became of one value; "" is none.
-type ValueChange struct{ FieldID, Before, After string }
+type ValueChange struct {
+	FieldID, Before, After string
+	Renamed                bool // the field has another id now, so After is not known
+}
 
 // EntryValues returns the values of entries by field id.
 func EntryValues(entries []Entry) map[string]string {
@@ -64,7 +67,8 @@ func (f *Field) Offers(value string) bool {
 func (x Index) Changes(before, current map[string]string) []ValueChange {
 	changes := make([]ValueChange, 0, len(before))
 	for id, value := range before {
-		changes = append(changes, ValueChange{FieldID: id, Before: value, After: current[id]})
+		after, known := current[id]
+		changes = append(changes, ValueChange{id, value, after, !known})
 	}
 	maps.Copy(current, before)
 	slices.SortFunc(changes, func(a, b ValueChange) int {

@@ -32,8 +32,8 @@ func TestChanges(t *testing.T) {
 		form.Index().Changes(nil, current),
 	}
 	want := [][]ValueChange{
-		{{"b", "", "x"}, {"a", "2", "3"}, {"also gone", "", ""}, {"gone", "y", "z"}},
-		{{"a", "1", "2"}},
+		{{FieldID: "b", After: "x"}, {"a", "2", "3", false}, {FieldID: "also gone", Renamed: true}, {"gone", "y", "z", false}},
+		{{"a", "1", "2", false}},
 		{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -23,47 +23,47 @@ func (a *Access) step(now time.Time, before map[string]string) *store.Step {
 // who are no editors don't see those of texts that only editors write.
 func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Step, error) {
 	again := func() (forms.Submission, error) { return a.Get(ctx, sub.ID) }
-	sub, stored, err := ReadHistory(ctx, a.service.opts.Store, sub, again)
-	if err != nil {
-		return nil, Explain(err)
-	}
-	current, err := sub.Values()
-	if err != nil {
-		return nil, err
-	}
-	index, steps := a.Form.Index(), make([]forms.Step, 0, len(stored))
-	for _, s := range slices.Backward(stored) { // the value after a change is the one before the next
-		before := a.Form.CurrentStep(s.Before, current)
-		step := forms.Step{At: s.At, Username: s.Username, Changes: index.Changes(before, current)}
+	_, all, err := ReadHistory(ctx, a.service.opts.Store, a.Form, sub, again)
+	steps := all[:0]
+	for _, step := range all {
 		if a.Form.Anonymous {
-			step.At, step.Username = forms.StartOfDay(s.At.In(a.service.opts.Zone)), ""
+			step.At, step.Username = forms.StartOfDay(step.At.In(a.service.opts.Zone)), ""
 		}
+		removed := len(step.Changes) == 0
 		step.Changes = slices.DeleteFunc(step.Changes, func(c forms.ValueChange) bool { return !a.mayReadChange(c) })
-		if len(s.Before) == 0 || len(step.Changes) > 0 {
+		if removed || len(step.Changes) > 0 {
 			steps = append(steps, step)
 		}
 	}
-	slices.Reverse(steps)
-	return steps, nil
+	return steps, Explain(err)
 }
 
-// ReadHistory reads the steps of a submission. It returns them with the submission that they
-// belong to: it may have changed since it was read. get reads it again.
+// ReadHistory returns the changes of a submission, the oldest first, by the ids that fields have now. It returns them
+// with the submission that they belong to: it may have changed since it was read. get reads it again, with these ids.
 func ReadHistory(
-	ctx context.Context, from store.Store, sub forms.Submission, get func() (forms.Submission, error),
-) (forms.Submission, []store.Step, error) {
-	for {
-		steps, err := from.History(ctx, sub.ID)
+	ctx context.Context, from store.Store, form *forms.Form, sub forms.Submission, get func() (forms.Submission, error),
+) (forms.Submission, []forms.Step, error) {
+	var stored []store.Step
+	for same := false; !same; {
+		var err error
+		again := sub
+		if stored, err = from.History(ctx, sub.ID); err == nil {
+			again, err = get()
+		}
 		if err != nil {
 			return sub, nil, err
 		}
-		again, err := get()
-		if err != nil || bytes.Equal(sub.Entries, again.Entries) &&
-			sub.Changed.Equal(again.Changed) && sub.Changer == again.Changer {
-			return again, steps, err
-		}
+		same = bytes.Equal(sub.Entries, again.Entries) &&
+			sub.Changed.Equal(again.Changed) && sub.Changer == again.Changer
 		sub = again
 	}
+	current, err := sub.Values()
+	index, steps := form.Index(), make([]forms.Step, len(stored))
+	for i, s := range slices.Backward(stored) { // the value after a change is the one before the next
+		before := form.CurrentStep(s.Before, current)
+		steps[i] = forms.Step{At: s.At, Username: s.Username, Changes: index.Changes(before, current)}
+	}
+	return sub, steps, err
 }
 
 // mayReadChange reports whether the caller may know a change. A field that has left the page
