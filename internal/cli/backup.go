@@ -34,15 +34,18 @@ func restoreCommand(streams Streams) *cli.Command {
 		Description: "Makes a file that 'formulary backup' has written the store of a directory that has none.\n" +
 			"Every page of the file is checked first. A restore that was killed is started over by the same command.",
 		Flags: embeddedFlags(),
-		Action: fileAction(streams, "nothing was restored", "%[1]s restored from %[2]s.\n"+
-			"Before the server starts: put your copy of anonymous.key into %[1]s, or where --anonymous-key says, unless it\n"+
-			"is there. If it is lost, start the server once with --new-anonymous-key: no submission is lost, but everybody\n"+
-			"may submit once more to anonymous forms. The user that the server runs as must own these files.\n",
+		Action: fileAction(streams, "nothing was restored", "%[1]s restored from %[2]s.\n"+beforeStart,
 			func(ctx context.Context, dir, file string, show sqlite.Progress) error {
 				return sqlite.Restore(ctx, file, dir, show)
 			}),
 	}
 }
+
+// beforeStart says what the copy of a store in a directory still needs.
+const beforeStart = "Before the server starts: put your copy of anonymous.key into %[1]s, " +
+	"or where --anonymous-key says, unless it\n" +
+	"is there. If it is lost, start the server once with --new-anonymous-key: no submission is lost, but everybody\n" +
+	"may submit once more to anonymous forms. The user that the server runs as must own these files.\n"
 
 // fileAction runs a command on a data directory and one file. done tells both.
 func fileAction(

@@ -72,6 +72,10 @@ func migrate(ctx context.Context, streams Streams, from, to location, show sqlit
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(streams.Out, "%d submissions copied to %s and compared.\n", count, to)
+	done := "%[2]d submissions copied to %[3]s and compared.\n"
+	if to.url == "" {
+		done += beforeStart
+	}
+	_, err = fmt.Fprintf(streams.Out, done, to.dir, count, to)
 	return err
 }

@@ -61,7 +61,9 @@ func (c *config) checkWiki(cmd *cli.Command) error {
 		}
 		return err
 	}
+	_, _, addressErr := wiki.ParseAddress(c.wiki.Address)
 	err := cmp.Or(
+		refuse(addressErr != nil, "--pages: %w", addressErr),
 		refuse(c.userHeader != "",
 			"--user-header does not go with the pages of a live wiki: its users are the wiki's own, by --users wiki"),
 		refuse(users != usersOfWiki, "--users must be wiki with the pages of a live wiki: its users are the wiki's own"),
@@ -98,12 +100,12 @@ func (c *checker) wiki(ctx context.Context, options wiki.Options, streams Stream
 		User: os.Getenv("FORMULARY_WIKI_USER"), Password: os.Getenv("FORMULARY_WIKI_PASSWORD"),
 		Token: os.Getenv("FORMULARY_WIKI_TOKEN"),
 	}
-	if who.Token == "" && (who.User == "" || who.Password == "") {
-		return usagef("say who reads the wiki: set FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, or FORMULARY_WIKI_TOKEN")
-	}
 	w, err := openWiki(options, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
+	}
+	if who.Token == "" && (who.User == "" || who.Password == "") {
+		return usagef("say who reads the wiki: set FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, or FORMULARY_WIKI_TOKEN")
 	}
 	c.whole = true
 	return withProgress(ctx, streams, "not all pages were checked", func(ctx context.Context, show sqlite.Progress) error {

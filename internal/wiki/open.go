@@ -1,6 +1,7 @@
 package wiki
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -29,14 +30,13 @@ var kinds = map[string]func(*client, Options) Wiki{
 // IsAddress reports whether a text is meant to be the address of a wiki, and not
 // the path of a directory.
 func IsAddress(text string) bool {
-	kind, _, found := strings.Cut(text, "+")
-	return found && kinds[kind] != nil
+	return strings.Contains(text, "://")
 }
 
 // Open makes the client of a wiki. It sends nothing yet. The error says what is
 // wrong with the address or the authorities, in words for the operator.
 func Open(opts Options) (Wiki, error) {
-	kind, base, err := parseAddress(opts.Address)
+	kind, base, err := ParseAddress(opts.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func Open(opts Options) (Wiki, error) {
 
 // InClear reports whether passwords would cross a network without encryption.
 func InClear(address string) bool {
-	_, base, err := parseAddress(address)
+	_, base, err := ParseAddress(address)
 	if err != nil || base.Scheme == "https" || base.Hostname() == "localhost" {
 		return false
 	}
@@ -57,19 +57,21 @@ func InClear(address string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-func parseAddress(text string) (kind string, base *url.URL, err error) {
+// ParseAddress returns the kind of a wiki and what it is below.
+func ParseAddress(text string) (kind string, base *url.URL, err error) {
 	kind, address, _ := strings.Cut(text, "+")
 	base, err = url.Parse(address)
 	switch {
+	case kinds[kind] == nil: // it may have a password
+		return "", nil, errors.New("the address of a wiki begins with its kind: mediawiki+https://… of its api.php, " +
+			"confluence+https://… or confluence-cloud+https://…")
 	case err != nil:
-		return "", nil, fmt.Errorf("%s+… is followed by no address that can be read", kind) // it may have a password
+		return "", nil, fmt.Errorf("%s+… is followed by no address that can be read", kind) // as above
 	case base.User != nil:
 		return "", nil, fmt.Errorf("the address of the wiki has a user name or a password: " +
 			"leave it out, people sign in with their own")
 	case base.Host == "" || base.Scheme != "http" && base.Scheme != "https", base.RawQuery != "" || base.Fragment != "":
 		return "", nil, fmt.Errorf("%q is no address of a wiki, such as https://wiki.example.org/api.php", address)
-	case kinds[kind] == nil:
-		return "", nil, fmt.Errorf("%q is no kind of wiki: use mediawiki, confluence or confluence-cloud", kind)
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	return kind, base, nil
