@@ -117,7 +117,11 @@ func (c *call) author() error {
 	if !slices.ContainsFunc(examples, func(e example) bool { return e.Name == name }) {
 		return &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no template of this name.")}
 	}
-	return c.showText(exampleText(c.Lang, name), authorPage{Chosen: name})
+	page.Chosen = name
+	if name != examples[0].Name {
+		page.lang = lang.English // the first one alone is translated
+	}
+	return c.showText(exampleText(c.Lang, name), page)
 }
 
 // openBlock opens the form that the address names, if it names one. sent is what its author has sent, if anything.

@@ -68,6 +68,12 @@ func TestExamplesInAllLanguages(t *testing.T) {
 			t.Errorf("%s: no “%s” in the text", l.Tag, text)
 		}
 	}
+	other := b.get("/author?template=survey&lang=ar").body
+	for _, want := range []string{` lang="en" aria-describedby="text-help"`, ` lang="en">Would you recommend us to a friend?`} {
+		if !strings.Contains(other, want) {
+			t.Errorf("an English example has no %s", want)
+		}
+	}
 }
 
 // Each template is clean under "formulary check", and together they show all
