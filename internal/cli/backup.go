@@ -18,9 +18,9 @@ func backupCommand(streams Streams) *cli.Command {
 		Name:      "backup",
 		Usage:     "write all submissions of the embedded database to a file",
 		ArgsUsage: "FILE",
-		Description: "Writes what the store holds at this moment to a new file; a server may go on writing to it.\n" +
-			"The key of anonymous submissions is not in the file: without it the file gives no name away. Keep a copy\n" +
-			"of anonymous.key elsewhere.",
+		Description: `Writes what the store holds at this moment to a new file; a server may go on writing to it.
+The key of anonymous submissions is not in the file: without it the file gives no name away. Keep a copy
+of anonymous.key elsewhere.`,
 		Flags:  embeddedFlags(),
 		Action: fileAction(streams, "no backup was made", "%s backed up to %s.\n", sqlite.Backup),
 	}
@@ -31,8 +31,8 @@ func restoreCommand(streams Streams) *cli.Command {
 		Name:      "restore",
 		Usage:     "bring all submissions of the embedded database back from a backup",
 		ArgsUsage: "FILE",
-		Description: "Makes a file that 'formulary backup' has written the store of a directory that has none.\n" +
-			"Every page of the file is checked first. A restore that was killed is started over by the same command.",
+		Description: `Makes a file that 'formulary backup' has written the store of a directory that has none.
+Every page of the file is checked first. A restore that was killed is started over by the same command.`,
 		Flags: embeddedFlags(),
 		Action: fileAction(streams, "nothing was restored", "%[1]s restored from %[2]s.\n"+beforeStart,
 			func(ctx context.Context, dir, file string, show sqlite.Progress) error {
@@ -76,11 +76,9 @@ func verifyCommand(streams Streams) *cli.Command {
 		Name:      "verify",
 		Usage:     "check that an embedded database or a backup is whole",
 		ArgsUsage: "[FILE]",
-		Description: "Checks the backup FILE, or else the store that --data names, " +
-			"while a server may go on writing to it:\n" +
-			"its schema, its pages and indexes, that ids and forms fit together, " +
-			"and that every submission and every file can be read.\n" +
-			"In a backup it finds every changed bit. It changes nothing. Exits with 1 and says what is wrong, if anything is.",
+		Description: `Checks the backup FILE, or else the store that --data names, while a server may go on writing to it:
+its schema, its pages and indexes, that ids and forms fit together, and that every submission and every file can be
+read. In a backup it finds every changed bit. It changes nothing. Exits with 1 and says what is wrong, if anything is.`,
 		Flags: embeddedFlags(),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			check, argument := sqlite.Verify, embeddedDir

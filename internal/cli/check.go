@@ -33,30 +33,23 @@ func checkCommand(streams Streams) *cli.Command {
 		Name:      "check",
 		Usage:     "say what is wrong on the pages",
 		ArgsUsage: "DIR|FILE|WIKI…",
-		Description: "Reads page files, and directories of them, and prints each problem with file, line and column. " +
-			"The names of page files\n" +
-			"end in " + markup.Extensions + ".\n" +
-			"A live wiki is named as for serve: mediawiki+URL of its api.php, confluence+URL or confluence-cloud+URL. " +
-			"All its pages are\n" +
-			"read that the user of the variables FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, " +
-			"or FORMULARY_WIKI_TOKEN, may read.\n" +
-			"The file of a problem is the title of its page then, and JSON has the id as page.\n" +
-			"The exit status is 1 if there is any error; warnings alone leave it 0.\n\n" +
-			"--format json prints one JSON object per line: " +
-			"file, line, column, severity (error or warning), message and hint.\n" +
-			"Line and column are absent where the file or directory as a whole is meant, hint where there is none. " +
-			"The last line\n" +
-			"is the summary: pages, forms, fields, errors and warnings.\n" +
-			"--against says what the pages would do to submissions that are stored, as warnings: " +
-			"answers to fields that a form no longer\n" +
-			"has, that would be refused or that are hidden, required fields without one, " +
-			"submissions beyond keep or limit, people with\n" +
-			"several where one is allowed, and forms that have left their page. It reads the store and changes nothing,\n" +
-			"also while a server uses it; the exit status is 2 if it can't. " +
-			"No name is printed, and of answers only up to three\n" +
-			"that were options of a field when they were sent.\n" +
-			"JSON has code, page, form, field, count and of then.\n" +
-			"--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.",
+		Description: `Reads page files, and directories of them, and prints each problem with file, line and column.
+The names of page files end in ` + markup.Extensions + `.
+A live wiki is named as for serve: mediawiki+URL of its api.php, confluence+URL or confluence-cloud+URL. All its pages
+are read that the user of the variables FORMULARY_WIKI_USER and FORMULARY_WIKI_PASSWORD, or FORMULARY_WIKI_TOKEN,
+may read. The file of a problem is the title of its page then, and JSON has the id as page.
+The exit status is 1 if there is any error; warnings alone leave it 0.
+
+--format json prints one JSON object per line: file, line, column, severity (error or warning), message and hint.
+Line and column are absent where the file or directory as a whole is meant, hint where there is none. The last line
+is the summary: pages, forms, fields, errors and warnings.
+--against says what the pages would do to submissions that are stored, as warnings: answers to fields that a form no
+longer has, that would be refused or that are hidden, required fields without one, submissions beyond keep or limit,
+people with several where one is allowed, and forms that have left their page. It reads the store and changes nothing,
+also while a server uses it; the exit status is 2 if it can't. No name is printed, and of answers only up to three
+that were options of a field when they were sent.
+JSON has code, page, form, field, count and of then.
+--format github prints workflow commands, which GitHub Actions shows beside the lines of a pull request.`,
 		Flags: []cli.Flag{
 			valueFlag("format", &formatName, "text", "text, json or github"),
 			boolFlag("strict", &strict, "treat warnings as errors"),

@@ -92,9 +92,9 @@ func Root(streams Streams) *cli.Command {
 		Name:    "formulary",
 		Usage:   "forms on wiki pages, and the submissions that people make to them",
 		Version: thisBuild().Version,
-		Description: "Every flag can be given by an environment variable instead; 'formulary COMMAND --help' names both.\n" +
-			"Shell completion: source <(formulary completion bash), or zsh, fish, pwsh.\n" +
-			"Exit status: 0 for success, 1 for a failure or for problems found, 2 for a wrong call or configuration.",
+		Description: `Every flag can be given by an environment variable instead; 'formulary COMMAND --help' names both.
+Shell completion: source <(formulary completion bash), or zsh, fish, pwsh.
+Exit status: 0 for success, 1 for a failure or for problems found, 2 for a wrong call or configuration.`,
 		Commands: []*cli.Command{
 			serveCommand(streams), checkCommand(streams), passwdCommand(streams), usersCommand(),
 			migrateCommand(streams), backupCommand(streams), restoreCommand(streams), verifyCommand(streams),

@@ -23,9 +23,8 @@ func healthCommand(streams Streams) *cli.Command {
 		Name:      "health",
 		Usage:     "ask a server whether it is ready",
 		ArgsUsage: "[URL]",
-		Description: "The exit status is 0 if the server answers that it is ready, and 1 if not: " +
-			"for the health check of a container.\n" +
-			"Without a URL it asks the server on this machine, at the address of $FORMULARY_LISTEN or at 127.0.0.1:8080.",
+		Description: `The exit status is 0 if the server answers that it is ready, and 1 if not: for the health check of a
+container. Without a URL it asks the server on this machine, at the address of $FORMULARY_LISTEN or at 127.0.0.1:8080.`,
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() > 1 {
 				return usagef("health takes one URL")

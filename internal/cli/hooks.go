@@ -32,15 +32,15 @@ func hooksCommand() *cli.Command {
 		Name: "hooks",
 		Usage: "list webhooks and mails that wait or have failed, try them again or discard them, " +
 			"and test a webhook or the mail server",
-		Description: "A hook is the address of a program that the server tells of new, changed and deleted submissions. " +
-			"--hooks names a\n" +
-			"file of them: see docs/events.md. list, retry and discard also work while a server runs.\n\n" +
-			"   formulary hooks list --hooks hooks.yaml --data data        what waits or has failed, and why\n" +
-			"   formulary hooks retry --hooks hooks.yaml --data data crm   when the receiver of crm works again\n" +
-			"   formulary hooks discard --data data old                    when old is gone for good\n" +
-			"   formulary hooks test --hooks hooks.yaml crm                sends an event of type test to crm\n" +
-			"   formulary hooks test --smtp smtp://mail.example.org --mail-from forms@example.org \\\n" +
-			"     --public-url https://forms.example.org --mail-domains example.org mail ann@example.org",
+		Description: `A hook is the address of a program that the server tells of new, changed and deleted submissions.
+--hooks names a file of them: see docs/events.md. list, retry and discard also work while a server runs.
+
+   formulary hooks list --hooks hooks.yaml --data data        what waits or has failed, and why
+   formulary hooks retry --hooks hooks.yaml --data data crm   when the receiver of crm works again
+   formulary hooks discard --data data old                    when old is gone for good
+   formulary hooks test --hooks hooks.yaml crm                sends an event of type test to crm
+   formulary hooks test --smtp smtp://mail.example.org --mail-from forms@example.org \
+     --public-url https://forms.example.org --mail-domains example.org mail ann@example.org`,
 		Flags: append([]cli.Flag{
 			hooksFlag(&f.file),
 			textFlag("data", &f.at.dir, "list, retry, discard: directory of the embedded database"),

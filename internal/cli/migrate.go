@@ -18,10 +18,10 @@ func migrateCommand(streams Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "migrate",
 		Usage: "copy all submissions from one store to another",
-		Description: "Copies everything, ids included, and compares the copy with its source in the end.\n" +
-			"Stop the servers of both stores first: what is submitted meanwhile is not copied.\n" +
-			"The target must be empty. After an interrupted copy the same command removes what it has left, and begins anew.\n" +
-			"The key of anonymous submissions, anonymous.key in the data directory, is not copied: it is a file of its own.",
+		Description: `Copies everything, ids included, and compares the copy with its source in the end.
+Stop the servers of both stores first: what is submitted meanwhile is not copied.
+The target must be empty. After an interrupted copy the same command removes what it has left, and begins anew.
+The key of anonymous submissions, anonymous.key in the data directory, is not copied: it is a file of its own.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Required: true, Usage: where, Sources: env("from")},
 			&cli.StringFlag{Name: "to", Required: true, Usage: where, Sources: env("to")},

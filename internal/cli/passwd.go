@@ -22,9 +22,9 @@ func passwdCommand(streams Streams) *cli.Command {
 		Name:      "passwd",
 		Usage:     "add a user or change a password",
 		ArgsUsage: "FILE USER",
-		Description: "Writes USER with a bcrypt hash into the htpasswd file FILE, which is made if it is not there.\n" +
-			"Asks for the password, of 8 characters or more, on a terminal; otherwise reads one line from standard input.\n" +
-			"A running server takes the change within two seconds.",
+		Description: `Writes USER with a bcrypt hash into the htpasswd file FILE, which is made if it is not there.
+Asks for the password, of 8 characters or more, on a terminal; otherwise reads one line from standard input.
+A running server takes the change within two seconds.`,
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Len() != 2 {
 				return usagef("passwd takes a file and a user name")

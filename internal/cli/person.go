@@ -32,19 +32,21 @@ func personCommand(streams Streams) *cli.Command {
 		Name:      "person",
 		Usage:     "export what is stored about a person, or erase it",
 		ArgsUsage: "NAME",
-		Description: "NAME is the user name as submissions have it, in the same upper and lower case. " +
-			"A server may run meanwhile.\n\n" +
-			"   formulary person amy --data data --export amy.zip\n" +
-			"   formulary person amy --data data --erase --dry-run\n" +
-			"   formulary person amy --data data --erase --hooks hooks.yaml --yes\n\n" +
-			"--export writes a new ZIP file: submissions.ndjson and history.ndjson, with a line for each submission of the\n" +
-			"person and for each change that they made to one of these, and their files as files/ID/N-FIELD/NAME, where ID\n" +
-			"is that of the submission and N counts its files. With --pages, renamed fields have the ids of now. Without it,\n" +
-			"the last change under an earlier id has \"renamed\": true, and \"after\" tells nothing.\n" +
-			"--erase deletes the submissions of the person for good, with files and history, tells webhooks, ends sessions,\n" +
-			"and removes the name where it tells who changed a submission of somebody else. If it was interrupted, run it\n" +
-			"again. Remove the account first, or the person may go on.\n" +
-			"Anonymous submissions can't be found by a name. If the name is nowhere, the exit status is 1.",
+		Description: `NAME is the user name as submissions have it, in the same upper and lower case.
+A server may run meanwhile.
+
+   formulary person amy --data data --export amy.zip
+   formulary person amy --data data --erase --dry-run
+   formulary person amy --data data --erase --hooks hooks.yaml --yes
+
+--export writes a new ZIP file: submissions.ndjson and history.ndjson, with a line for each submission of the
+person and for each change that they made to one of these, and their files as files/ID/N-FIELD/NAME, where ID
+is that of the submission and N counts its files. With --pages, renamed fields have the ids of now. Without it,
+the last change under an earlier id has "renamed": true, and "after" tells nothing.
+--erase deletes the submissions of the person for good, with files and history, tells webhooks, ends sessions,
+and removes the name where it tells who changed a submission of somebody else. If it was interrupted, run it
+again. Remove the account first, or the person may go on.
+Anonymous submissions can't be found by a name. If the name is nowhere, the exit status is 1.`,
 		Flags: []cli.Flag{
 			textFlag("data", &p.at.dir, "directory of the embedded database"),
 			textFlag("database", &p.at.url,
