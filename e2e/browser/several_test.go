@@ -56,7 +56,7 @@ func approveRequests(t *testing.T, s *site) {
 	p.Check()
 	wantGranted(0)
 
-	p.press("Delete ticked")
+	p.press("Delete selected")
 	p.wantStatus(http.StatusUnprocessableEntity)
 	p.want("Tick the submissions first. Nothing was changed.")
 	p.Check()

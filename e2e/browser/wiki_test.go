@@ -89,7 +89,7 @@ func TestMediaWiki(t *testing.T) {
 	t.Run("without form", func(t *testing.T) { mediaWikiWithoutForm(t, w) })
 }
 
-// Whoever has no password for forms signs in at the wiki itself, and goes on where they were.
+// People without a password sign in at the wiki itself, and continue where they were.
 func TestSignInAtTheWiki(t *testing.T) {
 	t.Parallel()
 	w := newLiveWiki(t, browsertest.Options{})

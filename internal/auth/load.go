@@ -66,8 +66,8 @@ func (d *Directory) load(reload.State, bool) error {
 	return errors.Join(usersErr, groupsErr)
 }
 
-// refuseGarbage returns an error if a file that had valid lines has invalid ones only. A file
-// without lines counts: it may be meant.
+// refuseGarbage returns an error if a file that had valid lines has invalid ones only. An empty
+// file is accepted: it may be intended.
 func refuseGarbage[T any](before, now map[string]T, bad []badLine) error {
 	if len(before) == 0 || len(now) > 0 || len(bad) == 0 {
 		return nil

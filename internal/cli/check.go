@@ -57,7 +57,7 @@ JSON has code, page, form, field, count and of then.
 			textFlag("against", &from,
 				"store to check the pages against: its data directory, sqlite:DIR or postgres://USER@HOST/NAME"),
 			valueFlag("timezone", &zoneName, "UTC",
-				"zone of opens and closes, and with --against where days begin, as for serve"),
+				"time zone of opens and closes, and of days with --against: the one of serve"),
 			wikiCAFlag(&options.CAFile),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {

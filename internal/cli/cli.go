@@ -174,7 +174,11 @@ func warnOfVariables(cmd *cli.Command, log *slog.Logger) {
 		name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 		isFlag := func(c *cli.Command) bool { return similar(c, name) == name }
 		if ours && !otherVariable.MatchString(name) && !slices.ContainsFunc(cmd.Root().Commands, isFlag) {
-			log.Warn("unknown environment variable", "name", variable, "did_you_mean", variableOf(similar(cmd, name)))
+			attrs := []any{"name", variable}
+			if near := similar(cmd, name); near != "" {
+				attrs = append(attrs, "did_you_mean", variableOf(near))
+			}
+			log.Warn("unknown environment variable", attrs...)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (c *config) flags() []cli.Flag {
 				"and the times of exports from pages; "+
 				"a name such as Europe/Berlin, the same for all servers on one database"),
 		durationFlag("sweep-interval", &c.sweepInterval, time.Hour,
-			"how often submissions are deleted that their forms do not keep any longer, 1s to 24h"),
+			"how often to delete submissions whose keep has expired, 1s to 24h"),
 		sizeFlag("max-body", &c.maxBody, request.DefaultMaxBody, "largest request body, and largest submission, such as 2MB"),
 		sizeFlag("max-file", &c.maxFile, service.DefaultMaxFile, "largest file of a submission, such as 50MB"),
 		intFlag("max-connections", &c.server.MaxConnections, server.DefaultMaxConnections,

@@ -104,7 +104,7 @@ func (g *grouper) find(index int) (*group, error) {
 func (g *grouper) newGroup(index int) (*group, error) {
 	if len(g.groups)+1 >= g.most {
 		return nil, InvalidRequest(
-			Say("split by this field, there are too many figures: filter the submissions, or choose another field"))
+			Say("this field gives too many figures: filter the submissions, or choose another field"))
 	}
 	return &group{index: index, fields: newFieldCounters(g.values, true)}, nil
 }

@@ -12,8 +12,7 @@ import (
 // maxUnstoredKeeps bounds the memory of a KeepQueue to some 100 MB.
 const maxUnstoredKeeps = 1 << 20
 
-// KeepQueue has how long forms keep their submissions, from when their page is read until that is stored. The zero
-// value is empty.
+// KeepQueue holds the keeps of forms whose page was read, until they are stored. The zero value is empty.
 type KeepQueue struct {
 	mu       sync.Mutex
 	unstored map[formName]unstoredKeep
@@ -25,10 +24,10 @@ type formName struct {
 	formID string
 }
 
-// unstoredKeep is what was read of a form. What was shorter and is not the last makes no difference to what is stored.
+// unstoredKeep has the longest and the last keep that were read. Others make no difference to the stored keep.
 type unstoredKeep struct{ longest, last forms.Period }
 
-// AddKeeps adds the forms of a page that were read since it was old, which is nil if that is not known.
+// AddKeeps adds the forms of a page that differ from those of old, its earlier version; nil adds all.
 func (q *KeepQueue) AddKeeps(old, page *Page) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

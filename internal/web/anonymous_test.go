@@ -81,7 +81,7 @@ func TestBecomesAnonymous(t *testing.T) {
 		e.Write(t, "1.md", c.after)
 		e.submit(t, "alice", 1, "poll", "vote", "b")
 		for _, path := range []string{poll, poll + "/results"} {
-			e.get(t, "carol", path).want(200, c.note+" Everybody who sent one of them can submit once more. Only editors of the page see this.")
+			e.get(t, "carol", path).want(200, c.note+" Their senders can submit once more. Only editors of the page see this.")
 			e.get(t, "bob", path).wantNoHTML("submissions have")
 		}
 		e.get(t, "bob", poll).want(200, c.forAll)

@@ -9,7 +9,7 @@ import (
 // Under its heading, a form says who reads the answers, and promises no more than that.
 func TestAudience(t *testing.T) {
 	const named, secret = "form: f\nfields:\n  - {id: a, type: textfield}\n", "form: f\nanonymous: true\nfields:\n  - {id: a, type: textfield}\n"
-	const seen = "This form is anonymous: what you send is kept without your name Whoever reads the results sees the answers and when they were sent You can't change them later "
+	const seen = "This form is anonymous: what you send is kept without your name Readers of the results see the answers and when they were sent You can't change them later "
 	for _, tt := range []struct{ front, form, want string }{
 		{"", named, "Sent with your name Read by everybody who may view this page"},
 		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name Read by everybody who may view this page"},

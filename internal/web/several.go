@@ -203,7 +203,7 @@ func (c *call) goOnWith(o outcome) error {
 	return c.redirect(to)
 }
 
-// outcome is that of the address, which counts for its editor and its form only. It has no text if there is none.
+// outcome reads the outcome in the address. It has no text if there is none for this editor and form.
 func (c *call) outcome() (o outcome) {
 	sealed, _ := base64.RawURLEncoding.DecodeString(c.URL.Query().Get(outcomeParameter)) // what is none can't be opened
 	aead, boundTo := c.outcomes()

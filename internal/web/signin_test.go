@@ -146,7 +146,7 @@ func besideWiki(w livewiki.Wiki) func(*envOptions) {
 
 // Authors beside a live wiki are told who reads the answers, before they ask a question.
 func TestAuthorBesideWiki(t *testing.T) {
-	const told = "Everybody who may edit this page in the wiki reads the answers. Protect the page to change that."
+	const told = "Everybody who may edit the form's wiki page can read the answers. Protect the page to change that."
 	b := newEnv(t, wiki, besideWiki(wikitest.New(map[string]wikitest.User{"Alice": {}}))).browser(t)
 	b.get("/author", "Cookie", "session=Alice").want(200, told)
 }

@@ -86,8 +86,8 @@ var staticTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// serveStatic answers with a file. While servers are upgraded one after the other, a page of one asks another, with
-// the fingerprint of its own files. Browsers must not keep that answer.
+// serveStatic answers with a file. During a rolling upgrade, a page of one version may ask a server of another. The
+// fingerprint in its address differs then, and browsers must not keep the answer.
 func (s *Site) serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	content := s.static.content[name]

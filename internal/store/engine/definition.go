@@ -58,8 +58,7 @@ func (s *Definitions) Definition(ctx context.Context, key store.Key) (forms.Defi
 	return readDefinition(ctx, s.DB, s.SQLOfSubmission, key.PageID, key.FormID, key.ID)
 }
 
-// StoreDefinition stores the definition of a submission that is about to be created. It stays until keepDefinition has
-// passed.
+// StoreDefinition stores the definition of a new submission, before its create. It stays for keepDefinition at least.
 func (s *Definitions) StoreDefinition(ctx context.Context, n *store.New) error {
 	name, now := definitionName{n.PageID, n.FormID, n.Definition.Hash}, time.Now()
 	if name.hash == unknown {
@@ -83,7 +82,7 @@ func (s *Definitions) StoreDefinition(ctx context.Context, n *store.New) error {
 	return nil
 }
 
-// ForgetDefinitions is called when definitions are removed that may be in use.
+// ForgetDefinitions must be called after definitions in use may have been removed.
 func (s *Definitions) ForgetDefinitions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ func lastNumber(sequence string) string {
 	return `COALESCE(pg_sequence_last_value('` + sequence + `'), 0)`
 }
 
-// settledUpTo returns the statement that follows one that has read the last number, $1.
+// settledUpTo returns the statement that finds the last settled number. $1 is the last number, read before.
 func settledUpTo(sequence string) string {
 	return `SELECT LEAST($1, min(key & 1099511627775)) FROM (
 			SELECT classid::bigint << 32 | objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
@@ -55,7 +55,7 @@ type settled struct {
 	begun time.Time     // the last look
 }
 
-// wait returns after a look that began after the call, but does not wait long for one.
+// wait returns after a look that began after the call, or when it has waited maxFollowWait for its turn.
 func (s *settled) wait(ctx context.Context) error {
 	asked := time.Now()
 	short, cancel := context.WithTimeout(ctx, maxFollowWait)
