@@ -77,8 +77,7 @@ func testSpreadsheetShowsWhatWasSent(t *testing.T, s site) {
 		}
 		guarded = append(guarded, []string{a.guarded, a.number})
 	}
-	leftOut := "(left out: 32768 characters are more than a cell can hold; CSV and JSON have them)"
-	sent, guarded = append(sent, []string{leftOut, ""}), append(guarded, []string{tooLong, ""})
+	sent, guarded = append(sent, []string{"#N/A", ""}), append(guarded, []string{tooLong, ""})
 
 	dir := t.TempDir()
 	for name, query := range map[string]string{"plain.csv": "csv", "bom.csv": "csv&bom=true", "plain.xlsx": "xlsx"} {
@@ -104,6 +103,10 @@ func testSpreadsheetShowsWhatWasSent(t *testing.T, s site) {
 	}
 	convert(t, dir, "book", "", "plain.xlsx")
 	compare(t, "xlsx", sent, sheet(t, filepath.Join(dir, "book", "plain-answers.csv")))
+	notes, err := os.ReadFile(filepath.Join(dir, "book", "plain-notes.csv"))
+	if err != nil || !strings.Contains(string(notes), fmt.Sprintf("%d,text,32768,", len(hostileAnswers)+1)) {
+		t.Errorf("notes: %s (%v)", notes, err)
+	}
 }
 
 const pricesPage = "```yaml form\n" + `form: prices

@@ -20,7 +20,8 @@ const (
 	maxRows = 1_048_576
 	// maxCell is how much text a cell can hold, in UTF-16 code units.
 	maxCell = 32_767
-	tooLong = "(left out: %d characters are more than a cell can hold; CSV and JSON have them)"
+	// maxNotes bounds the notes, which stay in memory until the sheets end.
+	maxNotes = 10_000
 	// sheetBytes is how much of a sheet is gathered before it is compressed.
 	sheetBytes = 32 << 10
 )
@@ -32,15 +33,18 @@ type XLSX struct {
 	columns *Columns
 	maxRows int
 
-	zip    *zip.Writer
-	zipped bytes.Buffer // what zip has written and was not taken yet
-	sheet  io.Writer    // within zip
-	xml    []byte       // of the sheet, not yet written to it
-	row    int          // of the sheet, from 1
-	width  int          // of the sheet, in columns
-	sheets int
-	err    error // the first one; nothing more is sent after it
+	zip     *zip.Writer
+	zipped  bytes.Buffer // what zip has written and was not taken yet
+	sheet   io.Writer    // within zip
+	xml     []byte       // of the sheet, not yet written to it
+	row     int          // of the sheet, from 1
+	width   int          // of the sheet, in columns
+	results int          // sheets of results
+	notes   []note
+	more    int   // values that would have had a note beyond maxNotes
+	err     error // the first one; nothing more is sent after it
 
+	names   []string           // of the columns: ids, also where the header has labels
 	kinds   []forms.Validation // by column; see kindOf
 	formats []numberFormat     // of number cells; their styles follow the fixed ones
 	styles  map[numberFormat]int
@@ -56,10 +60,17 @@ func kindOf(field *forms.Field) forms.Validation {
 	return field.Validation
 }
 
+// note is a row about a value that its cell can't hold.
+type note [4]string
+
+var tooLong = fmt.Sprintf("This value is longer than the %d characters that a cell can hold, and is left out here. "+
+	"CSV and JSON have it.", maxCell)
+
 // NewXLSX ends the first pass and begins a workbook.
 func NewXLSX(columns *Columns) *XLSX {
 	columns.fix()
 	w := &XLSX{columns: columns, maxRows: maxRows, styles: map[numberFormat]int{}}
+	w.names = columns.header(false)
 	kinds := make([]forms.Validation, len(columns.widths))
 	kinds[idColumn] = forms.Numeric
 	for rank, field := range columns.form.Fields {
@@ -86,7 +97,7 @@ func columnName(i int) string {
 // Begin writes what comes before the rows.
 func (w *XLSX) Begin(dst []byte) ([]byte, error) {
 	w.writeParts(partsBefore)
-	w.beginSheet()
+	w.beginResults()
 	return w.take(dst)
 }
 
@@ -97,7 +108,7 @@ func (w *XLSX) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	}
 	if w.row == w.maxRows {
 		w.endSheet()
-		w.beginSheet()
+		w.beginResults()
 	}
 	w.appendSubmission(sub)
 	if len(w.xml) >= sheetBytes {
@@ -106,10 +117,13 @@ func (w *XLSX) Row(dst []byte, sub forms.Submission) ([]byte, error) {
 	return w.take(dst)
 }
 
-// End writes what names the sheets.
+// End writes the notes and what names the sheets.
 func (w *XLSX) End(dst []byte) ([]byte, error) {
 	w.endSheet()
-	w.writeParts(partsAfter(w.columns, w.sheets, w.formats))
+	if len(w.notes) > 0 {
+		w.writeNotes()
+	}
+	w.writeParts(partsAfter(w.columns, w.results, len(w.notes) > 0, w.formats))
 	w.fail(w.zip.Close())
 	return w.take(dst)
 }
@@ -141,14 +155,18 @@ func (w *XLSX) writeParts(parts []workbookPart) {
 	}
 }
 
+// beginResults begins a sheet with its header.
+func (w *XLSX) beginResults() {
+	w.results++
+	widths := slices.Clone(w.columns.widths)
+	widths[idColumn], widths[timeColumn], widths[changedColumn] = idWidth, timestampWidth, timestampWidth
+	w.beginSheet(w.results, w.columns.header(w.columns.opts.Labels), pick(w.columns, widths))
+}
+
 // beginSheet begins a sheet with its header. Columns are as wide as their
 // values, and their header if that is not long.
-func (w *XLSX) beginSheet() {
-	all := slices.Clone(w.columns.widths)
-	all[idColumn], all[timeColumn], all[changedColumn] = idWidth, timestampWidth, timestampWidth
-	header, widths := w.columns.header(w.columns.opts.Labels), pick(w.columns, all)
-	w.sheets++
-	w.sheet = w.file(fmt.Sprintf("xl/worksheets/sheet%d.xml", w.sheets), zip.Deflate)
+func (w *XLSX) beginSheet(number int, header []string, widths []int) {
+	w.sheet = w.file(fmt.Sprintf("xl/worksheets/sheet%d.xml", number), zip.Deflate)
 	w.row, w.width = 0, len(header)
 	w.xml = append(w.xml[:0], sheetBegin...)
 	for i, name := range header {
@@ -158,7 +176,7 @@ func (w *XLSX) beginSheet() {
 	w.xml = append(w.xml, colsEnd...)
 	w.beginRow()
 	for i, name := range header {
-		w.appendText(i, name, headerStyle)
+		w.appendText(i, name, "", headerStyle)
 	}
 	w.endRow()
 }
@@ -194,13 +212,13 @@ func (w *XLSX) appendSubmission(sub forms.Submission) {
 		case column >= w.columns.fields:
 			text, err := w.columns.text(column - w.columns.fields)
 			w.fail(err)
-			w.appendCell(i, text)
+			w.appendCell(i, text, id)
 		case column == idColumn:
-			w.appendCell(i, id)
+			w.appendCell(i, id, id)
 		case column == timeColumn:
 			w.appendTimestamp(i, sub.Created)
 		case column == nameColumn:
-			w.appendText(i, sub.Username, plainStyle)
+			w.appendText(i, sub.Username, id, plainStyle)
 		case column == changedColumn:
 			w.appendTimestamp(i, sub.Changed)
 		}
@@ -219,13 +237,13 @@ func (w *XLSX) appendTimestamp(column int, t time.Time) {
 		}
 	}
 	if !w.appendTime(column, t, style) {
-		w.appendText(column, text, plainStyle)
+		w.appendText(column, text, "", plainStyle) // it fits: there will be no note
 	}
 }
 
 // appendCell writes a number or a date where the column has such cells and the
 // text is one, else a text.
-func (w *XLSX) appendCell(column int, text string) {
+func (w *XLSX) appendCell(column int, text, id string) {
 	switch w.kinds[column] {
 	case forms.Numeric:
 		if format, ok := formatOf(text); ok {
@@ -237,7 +255,7 @@ func (w *XLSX) appendCell(column int, text string) {
 			return
 		}
 	}
-	w.appendText(column, text, plainStyle)
+	w.appendText(column, text, id, plainStyle)
 }
 
 // appendNumber writes a number cell that shows the digits of text.
@@ -259,22 +277,29 @@ func (w *XLSX) beginCell(column, style int) {
 	w.xml = strconv.AppendInt(append(w.xml, `" s="`...), int64(style), 10)
 }
 
-// appendText writes a text cell. Instead of a text that is too long for a cell, it says so.
-func (w *XLSX) appendText(column int, text string, style int) {
+// appendText writes a text cell. A text that is too long for a cell becomes an
+// error cell (#N/A), and a row in the sheet of notes.
+func (w *XLSX) appendText(column int, text, id string, style int) {
 	if text == "" {
 		return
 	}
 	w.beginCell(column, style)
-	w.xml = append(w.xml, `" t="inlineStr"><is><t xml:space="preserve">`...)
 	begun := len(w.xml)
+	w.xml = append(w.xml, `" t="inlineStr"><is><t xml:space="preserve">`...)
 	var length int
 	var err error
 	w.xml, length, err = appendXML(w.xml, text)
 	w.fail(err)
-	if length > maxCell {
-		w.xml = fmt.Appendf(w.xml[:begun], tooLong, length)
+	if length <= maxCell {
+		w.xml = append(w.xml, "</t></is></c>"...)
+		return
 	}
-	w.xml = append(w.xml, "</t></is></c>"...)
+	w.xml = append(w.xml[:begun], `" t="e"><v>#N/A</v></c>`...)
+	if len(w.notes) == maxNotes {
+		w.more++
+		return
+	}
+	w.notes = append(w.notes, note{id, w.names[column], strconv.Itoa(length), tooLong})
 }
 
 // A serial number counts days from the end of 1899, and the times of a day as
@@ -307,4 +332,26 @@ func (w *XLSX) appendTime(column int, t time.Time, style int) bool {
 	}
 	w.xml = append(w.xml, "</v></c>"...)
 	return true
+}
+
+// writeNotes writes the sheet of values that their cells can't hold.
+func (w *XLSX) writeNotes() {
+	header := []string{w.columns.opts.metadata()[idColumn], "column", "characters", "problem"}
+	if w.columns.nameless() {
+		header[0] = "row"
+	}
+	w.beginSheet(w.results+1, header, []int{idWidth, maxWidth / 2, idWidth, maxWidth})
+	w.kinds = []forms.Validation{forms.Numeric, forms.NoValidation, forms.Numeric, forms.NoValidation}
+	if w.more > 0 {
+		more := fmt.Sprintf("%d further values are too long, too. Their cells say #N/A.", w.more)
+		w.notes = append(w.notes, note{3: more})
+	}
+	for _, row := range w.notes {
+		w.beginRow()
+		for column, text := range row {
+			w.appendCell(column, text, "")
+		}
+		w.endRow()
+	}
+	w.endSheet()
 }

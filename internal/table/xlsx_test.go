@@ -152,15 +152,68 @@ func TestValueThatNoCellCanHold(t *testing.T) {
 		submission(2, "a", long, "b", "kept"),
 		submission(30, "b", emoji, "gone", long),
 	}}
-	results, types := sheet(t, open(t, tb.xlsx(t, Options{Labels: true})), "results", 6)
+	book := open(t, tb.xlsx(t, Options{Labels: true}))
+	if names := book.GetSheetList(); !slices.Equal(names, []string{"results", "notes"}) {
+		t.Fatalf("sheets: %q", names)
+	}
+	results, types := sheet(t, book, "results", 6)
 	if results[1][4] != strings.Repeat("x", maxCell) || results[2][4] != "kept" {
 		t.Error("a value that fits is not there")
 	}
 	for _, at := range [][2]int{{2, 3}, {3, 4}, {3, 5}} {
-		r, c := at[0], at[1]
-		if !strings.HasPrefix(results[r][c], "(left out: 32768 characters") || types[r][c] != excelize.CellTypeInlineString {
+		if r, c := at[0], at[1]; results[r][c] != "#N/A" || types[r][c] != excelize.CellTypeError {
 			t.Errorf("row %d, column %d: %q of type %d", r, c, results[r][c], types[r][c])
 		}
+	}
+	notes, _ := sheet(t, book, "notes", len(note{}))
+	for i := range notes[1:] {
+		if !strings.Contains(notes[i+1][3], "32767 characters") {
+			t.Errorf("note: %q", notes[i+1])
+		}
+		notes[i+1][3] = "problem"
+	}
+	want := [][]string{
+		{"_id", "column", "characters", "problem"},
+		{"2", "a", "32768", "problem"},
+		{"30", "b", "32768", "problem"},
+		{"30", "gone", "32768", "problem"},
+	}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// An export from a page of an anonymous form tells no ids: a note names the row of the sheet.
+func TestNoteOfAnAnonymousForm(t *testing.T) {
+	form := formOf("a")
+	form.Anonymous = true
+	rows := []forms.Submission{submission(4711, "a", "short"), submission(4712, "a", strings.Repeat("x", maxCell+1))}
+	opts := Options{Zone: time.UTC, Headings: []string{"Number", "Time", "Sent by", "Changed"}}
+	notes, _ := sheet(t, open(t, table{form, rows}.xlsx(t, opts)), "notes", 3)
+	if diff := cmp.Diff([][]string{{"row", "column", "characters"}, {"3", "a", "32768"}}, notes); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A form without fields has fewer columns than the notes.
+func TestNoteOfAFormWithoutFields(t *testing.T) {
+	s := submission(1)
+	s.Username = strings.Repeat("x", maxCell+1)
+	notes, _ := sheet(t, open(t, table{formOf(), []forms.Submission{s}}.xlsx(t, Options{})), "notes", len(note{}))
+	if len(notes) != 2 || notes[1][1] != "_username" {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+func TestNotesAreBoundedAndCounted(t *testing.T) {
+	long := submission(1, "a", strings.Repeat("x", maxCell+1))
+	book := open(t, table{formOf("a"), slices.Repeat([]forms.Submission{long}, maxNotes+3)}.xlsx(t, Options{}))
+	rows, err := book.GetRows("notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := rows[len(rows)-1]; len(rows) != maxNotes+2 || !strings.HasPrefix(last[3], "3 further values") {
+		t.Errorf("%d rows, the last is %q", len(rows), last)
 	}
 }
 
@@ -198,8 +251,8 @@ func TestLargestSheet(t *testing.T) {
 		if _, err := w.Row(nil, submission(1)); err != nil {
 			t.Fatal(err)
 		}
-		if w.sheets != want {
-			t.Fatalf("there are %d sheets, want %d", w.sheets, want)
+		if w.results != want {
+			t.Fatalf("there are %d sheets, want %d", w.results, want)
 		}
 	}
 }
@@ -367,7 +420,7 @@ func TestSheetNames(t *testing.T) {
 		{"Feedback", 1, "Feedback"},
 		{"Feedback", 12, "Feedback 12"},
 		{`a:b\c/d?e*f[g]h'i`, 1, "a_b_c_d_e_f_g_h_i"},
-		{"Notes", 1, "Notes"},
+		{"Notes", 1, "Notes_"},
 		{"history", 1, "history_"},
 		{" ", 1, "_"},
 		{strings.Repeat("x", 40), 1, strings.Repeat("x", 31)},

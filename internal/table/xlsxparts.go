@@ -119,6 +119,9 @@ func stylesPart(opts Options, formats []numberFormat) string {
 		`<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`
 }
 
+// notesSheet is the name of the sheet of notes.
+const notesSheet = "notes"
+
 // sheetName is the name of the n-th sheet of results. A name has at most 31 characters,
 // as UTF-16 counts them, and not all of them may be in it. Names are unique, upper and
 // lower case alike.
@@ -135,7 +138,7 @@ func sheetName(title string, n int) string {
 		return r
 	}, title))
 	// A spreadsheet has a history of its own.
-	if lower := strings.ToLower(title); lower == "" || lower == "history" {
+	if lower := strings.ToLower(title); lower == "" || lower == notesSheet || lower == "history" {
 		title += "_"
 	}
 	units := utf16.Encode([]rune(title))
@@ -144,10 +147,17 @@ func sheetName(title string, n int) string {
 }
 
 // partsAfter are the parts that name the sheets, and the styles.
-func partsAfter(columns *Columns, count int, formats []numberFormat) []workbookPart {
-	var sheets, targets strings.Builder
-	for i := range count {
+func partsAfter(columns *Columns, results int, notes bool, formats []numberFormat) []workbookPart {
+	var names []string
+	for i := range results {
 		name, _, _ := appendXML(nil, sheetName(columns.title(), i+1)) // it is valid: IsPrint holds for all of it
+		names = append(names, string(name))
+	}
+	if notes {
+		names = append(names, notesSheet)
+	}
+	var sheets, targets strings.Builder
+	for i, name := range names {
 		fmt.Fprintf(&sheets, `<sheet name="%s" sheetId="%d" r:id="rId%[2]d"/>`, name, i+1)
 		fmt.Fprintf(&targets, `<Relationship Id="rId%d" Type="%s/worksheet" Target="worksheets/sheet%[1]d.xml"/>`, i+1, relTypes)
 	}
@@ -156,6 +166,6 @@ func partsAfter(columns *Columns, count int, formats []numberFormat) []workbookP
 		{"xl/workbook.xml", xmlBegin + `<workbook ` + mainNS + ` xmlns:r="` + relTypes + `"><bookViews><workbookView/></bookViews><sheets>` +
 			sheets.String() + `</sheets></workbook>`},
 		{"xl/_rels/workbook.xml.rels", xmlBegin + `<Relationships ` + relsNS + `>` + targets.String() +
-			fmt.Sprintf(`<Relationship Id="rId%d" Type="%s/styles" Target="styles.xml"/></Relationships>`, count+1, relTypes)},
+			fmt.Sprintf(`<Relationship Id="rId%d" Type="%s/styles" Target="styles.xml"/></Relationships>`, len(names)+1, relTypes)},
 	}
 }
