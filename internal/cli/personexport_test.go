@@ -62,6 +62,11 @@ func TestExportMeanwhile(t *testing.T) {
 				step := &store.Step{At: now, Username: "amy", Before: map[string]string{"text": "old"}}
 				return store.Change{Entries: value("new"), Changed: now, Changer: "amy", Step: step}, nil
 			})))
+		case id == replaced.ID && calls[id] == 1:
+			files := []forms.StoredFile{stage("gone"), stage("stays")}
+			testkit.Must(t, testkit.ErrorOf(s.Update(ctx, replaced, func(sub forms.Submission) (store.Change, error) {
+				return store.Change{Entries: value("replaced"), Files: files, Changed: sub.Changed, Changer: sub.Changer}, nil
+			})))
 		case id == deleted.ID:
 			testkit.Must(t, s.Delete(ctx, deleted, nil))
 		}
@@ -75,6 +80,9 @@ func TestExportMeanwhile(t *testing.T) {
 	}
 	if steps := found["history.ndjson"]; !strings.Contains(steps, `"before":"old","after":"new"`) || strings.Count(steps, "\n") != 1 {
 		t.Errorf("history: %s", steps)
+	}
+	if calls[replaced.ID] < 2 {
+		t.Error("the history was not read again after a file was replaced")
 	}
 	delete(found, "submissions.ndjson")
 	delete(found, "history.ndjson")

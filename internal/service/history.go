@@ -54,7 +54,7 @@ func ReadHistory(
 			return sub, nil, err
 		}
 		same = bytes.Equal(sub.Entries, again.Entries) &&
-			sub.Changed.Equal(again.Changed) && sub.Changer == again.Changer
+			sub.Changed.Equal(again.Changed) && sub.Changer == again.Changer && slices.Equal(sub.Files, again.Files)
 		sub = again
 	}
 	current, err := sub.Values()
