@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -40,8 +42,9 @@ type Definitions struct {
 	// SQLUnused is the condition that the form of a definition has no submissions.
 	SQLUnused string
 
-	mu     sync.Mutex
-	stored map[definitionName]time.Time // when
+	flights singleflight.Group // of concurrent creates, one stores a definition
+	mu      sync.Mutex
+	stored  map[definitionName]time.Time // when, by the clock on the wall
 }
 
 // unknown is the hash of no definition.
@@ -60,26 +63,31 @@ func (s *Definitions) Definition(ctx context.Context, key store.Key) (forms.Defi
 
 // StoreDefinition stores the definition of a new submission, before its create. It stays for keepDefinition at least.
 func (s *Definitions) StoreDefinition(ctx context.Context, n *store.New) error {
-	name, now := definitionName{n.PageID, n.FormID, n.Definition.Hash}, time.Now()
+	name, now := definitionName{n.PageID, n.FormID, n.Definition.Hash}, time.Now().Round(0)
 	if name.hash == unknown {
 		return nil
 	}
 	s.mu.Lock()
-	isStored := now.Sub(s.stored[name]) < rememberDefinition
+	if s.stored == nil || len(s.stored) >= maxRemembered {
+		s.stored = map[definitionName]time.Time{}
+	}
+	stored := s.stored // ForgetDefinitions forgets also what is added to it later
+	isStored := now.Sub(stored[name]) < rememberDefinition
 	s.mu.Unlock()
 	if isStored {
 		return nil
 	}
-	if _, err := s.DB.Exec(ctx, SQLStoreDefinition, n.PageID, n.FormID, name.hash[:], n.Definition.Text); err != nil {
-		return Wrap(err, "store a definition")
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stored == nil || len(s.stored) >= maxRemembered {
-		s.stored = map[definitionName]time.Time{}
-	}
-	s.stored[name] = now
-	return nil
+	_, err, _ := s.flights.Do(fmt.Sprint(name), func() (any, error) {
+		ctx := context.WithoutCancel(ctx) // others wait for it
+		_, err := s.DB.Exec(ctx, SQLStoreDefinition, n.PageID, n.FormID, name.hash[:], n.Definition.Text)
+		if err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			stored[name] = now
+		}
+		return nil, err
+	})
+	return Wrap(err, "store a definition")
 }
 
 // ForgetDefinitions must be called after definitions in use may have been removed.

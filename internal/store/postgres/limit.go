@@ -14,11 +14,12 @@ import (
 // perForm bounds createAlone for one form: one waits for the lock of the form while another commits.
 const perForm = 2
 
-// newAlone bounds createAlone to half of the connections.
+// newAlone bounds createAlone to half of the connections. If that is more than one, a form leaves one to others.
 func newAlone(o Options) *limit.Limiter {
 	busy := fmt.Errorf("%w: too many creates to forms with a limit or files", store.ErrUnavailable)
+	total := max(o.MaxConns/2, 1)
 	return limit.New(limit.Options{
-		Total: max(o.MaxConns/2, 1), PerKey: perForm, Wait: o.StatementTimeout, Busy: busy, Overloaded: busy,
+		Total: total, PerKey: min(perForm, max(total-1, 1)), Wait: lockTimeout, Busy: busy, Overloaded: busy,
 	})
 }
 
@@ -30,7 +31,7 @@ func (c *creation) needsOwnTx() bool {
 
 // createAlone stores one submission beside the workers, which do not wait for it.
 func (s *Store) createAlone(ctx context.Context, c *creation) error {
-	release, err := s.alone.Acquire(ctx, fmt.Sprint(c.new.PageID, c.new.FormID))
+	release, err := s.alone.Acquire(ctx, fmt.Sprintf("%d %s", c.new.PageID, c.new.FormID))
 	if err != nil {
 		return err
 	}

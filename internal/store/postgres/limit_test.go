@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -13,10 +14,19 @@ import (
 
 // TestLockedFormHoldsUpNoOther: another server has the lock of a form, and hangs. Many wait for it, and nobody else.
 func TestLockedFormHoldsUpNoOther(t *testing.T) {
+	for conns, waits := range map[int]int{4: 1, DefaultMaxConns: perForm} {
+		t.Run(fmt.Sprint(conns), func(t *testing.T) { testLockedForm(t, conns, waits) })
+	}
+}
+
+func testLockedForm(t *testing.T, conns, waits int) {
 	url := newDatabase(t)
-	s := openStore(t, url)
+	s, err := Open(ctx, Options{URL: url, MaxConns: conns})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
 	limited, elsewhere := sample("x"), sample("y")
-	limited.Limit, elsewhere.Limit, elsewhere.FormID = 100, 100, "elsewhere"
+	limited.PageID, limited.FormID, limited.Limit = 12, "x", 100
+	elsewhere.PageID, elsewhere.FormID, elsewhere.Limit = 1, "2x", 100
 	hung, err := pgx.Connect(ctx, url)
 	must(t, err)
 	must(t, testkit.ErrorOf(hung.Exec(ctx, `BEGIN`)))
@@ -25,7 +35,7 @@ func TestLockedFormHoldsUpNoOther(t *testing.T) {
 	for range cap(held) {
 		go func() { held <- creating(s, limited)() }()
 	}
-	waiting(t, url, perForm)
+	waiting(t, url, waits)
 	for range 10 {
 		mustCreate(t, s, sample("plain"))
 		mustCreate(t, s, elsewhere)

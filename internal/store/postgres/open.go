@@ -105,6 +105,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &Store{statementTimeout: o.StatementTimeout, alone: newAlone(o)}
+	setUp := config.AfterConnect
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		s.ForgetDefinitions() // it may lead to a standby that was behind, or to a database that was restored
+		return setUp(ctx, conn)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -114,7 +120,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		c := config.ConnConfig // of which the credentials must not be shown
 		return nil, fmt.Errorf("open database %q at %s port %d: %w", c.Database, c.Host, c.Port, err)
 	}
-	s := &Store{pool: pool, statementTimeout: o.StatementTimeout, alone: newAlone(o)}
+	s.pool = pool
 	s.settled.read, s.settled.turn = s.readSettled, make(chan struct{}, 1)
 	s.Common = engine.Common{
 		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,

@@ -30,6 +30,7 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 	if err != nil {
 		return forms.Submission{}, err
 	}
+	_ = s.StoreDefinition(ctx, &c.new) // again, if a connection was replaced meanwhile; if this fails, the next create does it
 	return c.stored.Submission, nil
 }
 
