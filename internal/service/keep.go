@@ -11,11 +11,14 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// storeKeepsInterval is how soon keeps are stored after their page was read.
-const storeKeepsInterval = 10 * time.Second
+const (
+	storeKeepsInterval = 10 * time.Second // how soon keeps are stored after their page was read
+	lastKeepsTimeout   = 2 * time.Second  // for those that are stored at the end
+)
 
 // RunSweeps deletes submissions that their forms do not keep any longer: now, and whenever interval has passed, until
-// ctx ends. Between sweeps it stores what pages say now: a form may be gone from its page at the next sweep.
+// ctx ends. Between sweeps it stores what pages say now: a form may be gone from its page at the next sweep. It does so
+// at the end, too: another start would not know that a keep was taken back.
 func (s *Service) RunSweeps(ctx context.Context, interval time.Duration, log *slog.Logger) {
 	sweeps, stores := time.NewTicker(interval), time.NewTicker(storeKeepsInterval)
 	defer sweeps.Stop()
@@ -31,6 +34,11 @@ func (s *Service) RunSweeps(ctx context.Context, interval time.Duration, log *sl
 		case <-stores.C:
 			err = s.storeKeeps(ctx)
 		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastKeepsTimeout)
+			defer cancel()
+			if err = s.storeKeeps(last); err != nil {
+				log.Error("what pages say of keep now can't be stored", "error", err)
+			}
 			return
 		}
 	}

@@ -398,7 +398,11 @@ func TestRunSweeps(t *testing.T) {
 	k.setKeep = func() error { return errors.New("broken") }
 	var log bytes.Buffer
 	ended, end := context.WithCancel(t.Context())
-	w.RunSweeps(ended, time.Hour, slog.New(slog.NewTextHandler(writerFunc(func(line []byte) { log.Write(line); end() }), nil)))
+	w.RunSweeps(ended, time.Hour, slog.New(slog.NewTextHandler(writerFunc(func(line []byte) { log.Write(line); k.setKeep = nil; end() }), nil)))
+	keep, err := w.store.Keep(t.Context(), 1, "named")
+	if err != nil || keep.Period.N != 91 {
+		t.Errorf("after the end, the store has %+v, %v", keep, err)
+	}
 	if said := log.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "error=broken") {
 		t.Errorf("the log: %s", said)
 	}
@@ -413,7 +417,7 @@ func TestKeepsBetweenSweeps(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*storeKeepsInterval+time.Second)
 		defer cancel()
 		w.RunSweeps(ctx, time.Hour, slog.New(slog.DiscardHandler))
-		testkit.Same(t, "tries", stores, 3)
+		testkit.Same(t, "tries", stores, 4) // the last one at the end
 	})
 }
 
