@@ -97,7 +97,7 @@ func (r *Report) Add(s Submission) error {
 	if r.form.OneSubmission && s.Username != "" {
 		r.people = append(r.people, maphash.String(r.seed, s.Username))
 	}
-	if code := r.form.OtherNaming(s); code != "" {
+	if code := r.form.otherNaming(s); code != "" {
 		r.count(code, "", "").Again = r.form.OneSubmission
 	}
 	if s.Created.Before(r.oldest) {
@@ -129,9 +129,9 @@ func (r *Report) Add(s Submission) error {
 	return r.err
 }
 
-// OtherNaming returns the code for a submission that was sent before the form has become anonymous, or named; "" for
+// otherNaming returns the code for a submission that was sent before the form has become anonymous, or named; "" for
 // others.
-func (f *Form) OtherNaming(s Submission) (code string) {
+func (f *Form) otherNaming(s Submission) (code string) {
 	switch isNamed := s.Username != ""; {
 	case f.Anonymous && isNamed:
 		return CodeNamedBefore

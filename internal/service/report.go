@@ -74,31 +74,26 @@ func (r Reporter) Lost(
 }
 
 // Findings returns warnings for editors, and none for others: what a new keep of the form will delete, how many of the
-// first submissions have names although the form is anonymous, or have none although it is not, or, if the form has no
+// oldest submissions have names although the form is anonymous, or have none although it is not, or, if the form has no
 // submissions, the lost forms of the page, since its id may have been changed. Submissions are counted up to
 // store.MaxLimit.
 func (a *Access) Findings(ctx context.Context) (found []forms.Finding, err error) {
 	if !a.Rights.Edit {
 		return nil, nil
 	}
-	isEmpty, s := true, a.service.opts.Store
-	before := forms.Finding{FormID: a.Form.ID, Of: store.MaxLimit, Again: a.Form.OneSubmission}
-	oldest := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: store.MaxLimit}
-	err = s.Scan(ctx, oldest, func(sub forms.Submission) error {
-		isEmpty = false
-		code := a.Form.OtherNaming(sub)
-		if code == "" {
-			return errEnough
-		}
-		before.Code = code
-		before.Count++
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		err = nil
+	s := a.service.opts.Store
+	named, all, err := s.CountNamed(ctx, a.Form.PageID, a.Form.ID)
+	before := forms.Finding{
+		Code: forms.CodeAnonymousBefore, FormID: a.Form.ID, Count: all - named, Again: a.Form.OneSubmission,
+	}
+	if a.Form.Anonymous {
+		before.Code, before.Count = forms.CodeNamedBefore, named
+	}
+	if all == store.MaxLimit {
+		before.Of = before.Count // there may be more
 	}
 	switch {
-	case err == nil && isEmpty:
+	case err == nil && all == 0:
 		mayHave := func(id string) bool { return a.page.Form(id) != nil || markup.MayHave(a.page.Blocks, id) }
 		found, err = Reporter{Store: s, Limit: store.MaxLimit}.Lost(ctx, a.Form.PageID, mayHave)
 	case err == nil && a.Form.Keep != forms.Period{}:

@@ -84,6 +84,11 @@ type Store interface {
 	// Errors: ErrUnavailable.
 	CountForm(ctx context.Context, pageID int64, formID string) (int, error)
 
+	// CountNamed returns how many of the oldest MaxLimit submissions of a form have a user
+	// name, and how many these submissions are. It reads nothing else of them.
+	// Errors: ErrUnavailable.
+	CountNamed(ctx context.Context, pageID int64, formID string) (named, all int, err error)
+
 	// CountForms returns how many submissions each form of a page has, counted up to
 	// limit, or with page 0, each form of all pages. Forms without any are left out, and
 	// the others are in the order of Dump.

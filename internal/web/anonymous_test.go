@@ -64,14 +64,16 @@ func TestBecomesAnonymous(t *testing.T) {
 	const poll = "/page/1/form/poll"
 	named := page1("edit: [carol]\n", "form: poll\noneSubmission: true\nfields:\n  - {id: vote, type: textfield}\n")["1.md"]
 	anonymous := strings.Replace(named, "oneSubmission", "anonymous: true\noneSubmission", 1)
-	for _, c := range []struct{ before, after, forAll, note, report string }{
+	for _, c := range []struct{ before, after, forAll, note, report, again string }{
 		{
 			named, anonymous, "This form is anonymous: what you send is kept without your name",
 			"2 submissions have a name, and keep it: they were sent before the form was anonymous.", "2 of 3 submissions have a name, and keep it",
+			"1 submission has no name, and gets none",
 		},
 		{
 			anonymous, named, "Sent with your name",
 			"2 submissions have no name, and get none: they were sent while the form was anonymous.", "2 of 3 submissions have no name, and get none",
+			"1 submission has a name, and keeps it",
 		},
 	} {
 		e := newEnv(t, map[string]string{"1.md": c.before})
@@ -87,6 +89,8 @@ func TestBecomesAnonymous(t *testing.T) {
 		e.get(t, "bob", poll).want(200, c.forAll)
 		e.get(t, "carol", "/author?page=1&form=poll").
 			want(200, c.report+" (oneSubmission does not count them: the people who sent them can submit again)")
+		e.Write(t, "1.md", c.before) // the first submission fits again
+		e.get(t, "carol", poll).want(200, c.again)
 	}
 }
 

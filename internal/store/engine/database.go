@@ -61,6 +61,8 @@ type Common struct {
 	SQLLatest string
 	// SQLCountForm counts the submissions of page $1 and form $2, up to store.MaxLimit.
 	SQLCountForm string
+	// SQLCountNamed counts the names in the oldest store.MaxLimit submissions of page $1 and form $2, and these.
+	SQLCountNamed string
 	// SQLCountForms selects page, form and number of submissions, up to $3, of forms on the pages $1 to $2.
 	SQLCountForms string
 }
@@ -92,6 +94,12 @@ func (c Common) Latest(ctx context.Context, username string) (found []forms.Subm
 func (c Common) CountForm(ctx context.Context, pageID int64, formID string) (n int, err error) {
 	err = queryRow(ctx, c.Database, []any{&n}, c.SQLCountForm, pageID, formID)
 	return n, Wrap(err, "count submissions")
+}
+
+// CountNamed implements store.Store.
+func (c Common) CountNamed(ctx context.Context, pageID int64, formID string) (named, all int, err error) {
+	err = queryRow(ctx, c.Database, []any{&named, &all}, c.SQLCountNamed, pageID, formID)
+	return named, all, Wrap(err, "count names")
 }
 
 // CountForms implements store.Store.

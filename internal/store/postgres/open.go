@@ -123,7 +123,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.pool = pool
 	s.settled.read, s.settled.turn = s.readSettled, make(chan struct{}, 1)
 	s.Common = engine.Common{
-		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
+		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountNamed: sqlCountNamed,
+		SQLCountForms: sqlCountForms,
 	}
 	s.Definitions = engine.Definitions{DB: database{s}, SQLOfSubmission: sqlDefinition, SQLUnused: sqlUnused}
 	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives the call of Open

@@ -34,6 +34,10 @@ const (
 	// sqlCountForm counts up to store.MaxLimit.
 	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT 10000) AS n`
 
+	// sqlCountNamed counts up to store.MaxLimit. Long fields are in another table.
+	sqlCountNamed = `SELECT count(NULLIF(username, '')), count(*) FROM (SELECT username FROM submissions
+		WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT 10000) AS n`
+
 	// sqlCountForms finds the forms one by one: that does not depend on how many submissions they have.
 	sqlCountForms = `WITH RECURSIVE stored AS (
 			(SELECT page_id, form_id FROM submissions WHERE page_id BETWEEN $1 AND $2 ORDER BY page_id, form_id LIMIT 1)

@@ -161,7 +161,8 @@ func newStore(w *writer, pool *readPool, log *slog.Logger) *Store {
 	s := &Store{writer: w, pool: pool, forms: w.forms}
 	db := database{pool.with, w.do}
 	s.Common = engine.Common{
-		Database: db, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountForms: sqlCountForms,
+		Database: db, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountNamed: sqlCountNamed,
+		SQLCountForms: sqlCountForms,
 	}
 	s.Definitions = engine.Definitions{DB: db, SQLOfSubmission: sqlDefinition, SQLUnused: sqlUnused}
 	s.Files = engine.NewFiles(fileEngine{s, db}, log)

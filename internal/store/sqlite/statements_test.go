@@ -24,6 +24,7 @@ func TestPlans(t *testing.T) {
 		sqlByKey:       "submissions_key (form=? AND key=?)",
 		sqlCount:       byRowID + " (rowid>? AND rowid<?)",
 		sqlCountForm:   "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
+		sqlCountNamed:  "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
 		engine.SQLKeep: "(page_id=? AND form_id=?)", engine.SQLAllKeeps: "SCAN keeps",
 		engine.SQLSession: byHash, engine.SQLRenewSession: byHash, engine.SQLDeleteSession: byHash,
 		engine.SQLRemoveChanger: byRowID + " (rowid=?)", engine.SQLRemoveName: "history_by_submission (submission=?)",

@@ -27,6 +27,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
 	refusal := b.Refusal(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
 	_, count := b.CountForm(ctx, r.PageID, r.FormID)
+	_, _, countNamed := b.CountNamed(ctx, r.PageID, r.FormID)
 	_, countForms := b.CountForms(ctx, r.PageID, 1)
 	_, latest := b.Latest(ctx, "amy")
 	_, definition := b.Definition(ctx, r.key())
@@ -35,7 +36,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	_, stage := b.StageFile(ctx, strings.NewReader("late"))
 	_, open := b.OpenFile(ctx, r.key(), 1)
 	calls := map[string]error{
-		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count forms": countForms, "latest": latest, "definition": definition, "sweep definitions": b.SweepDefinitions(ctx), "update": update, "scan": scan,
+		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count named": countNamed, "count forms": countForms, "latest": latest, "definition": definition, "sweep definitions": b.SweepDefinitions(ctx), "update": update, "scan": scan,
 		"delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
 		"stage": stage, "open": open, "drop": b.DropFile(ctx, 1),
 	}

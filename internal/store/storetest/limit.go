@@ -20,6 +20,7 @@ var limitTests = []test{
 	{"refused rows leave room", testLimitRefused},
 	{"what is loaded and cleared counts", testLimitLoaded},
 	{"more submissions than can be counted", testLimitBeyondCount},
+	{"names", testCountNamed},
 	{"the forms of a page, and all", testCountForms},
 }
 
@@ -171,6 +172,29 @@ func testLimitBeyondCount(t *testing.T, b *bench) {
 	b.delete(t, store.Key{PageID: n.PageID, FormID: n.FormID, ID: 2})
 	b.create(t, n)
 	b.full(t, "full again", n)
+}
+
+func testCountNamed(t *testing.T, b *bench) {
+	check := func(wantNamed, wantAll int) {
+		t.Helper()
+		named, all, err := b.CountNamed(ctx, 1, "form")
+		if err != nil || named != wantNamed || all != wantAll {
+			t.Errorf("%d of %d have names, %v, want %d of %d", named, all, err, wantNamed, wantAll)
+		}
+	}
+	b.create(t, sample("other", "amy", "x"))
+	check(0, 0)
+	for _, name := range []string{"", "amy", "bob", ""} {
+		b.create(t, sample("form", name, "x"))
+	}
+	check(2, 4)
+	records := make([]store.Record, store.MaxLimit)
+	for i := range records {
+		records[i] = loadable("form", int64(i+10))
+		records[i].Username = ""
+	}
+	b.load(t, records...)
+	check(2, store.MaxLimit)
 }
 
 func testCountForms(t *testing.T, b *bench) {
