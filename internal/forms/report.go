@@ -94,7 +94,7 @@ func (r *Report) Add(s Submission) error {
 	}
 	r.stored = stored
 	r.total++
-	if r.form.OneSubmission && s.Username != "" {
+	if r.form.OneSubmission && !r.form.Anonymous && s.Username != "" {
 		r.people = append(r.people, maphash.String(r.seed, s.Username))
 	}
 	if code := r.form.otherNaming(s); code != "" {

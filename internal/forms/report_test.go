@@ -121,8 +121,8 @@ func TestReport(t *testing.T) {
 		},
 		{
 			"anonymous now", &Form{Anonymous: true, OneSubmission: true},
-			[]Submission{submitted("ann"), submitted(""), submitted("bob")},
-			"named-before    2/3\n",
+			[]Submission{submitted("ann"), submitted(""), submitted("ann"), submitted("bob")},
+			"named-before    3/4\n",
 		},
 		{"named now", &Form{}, []Submission{submitted(""), submitted("ann")}, "anonymous-before    1/2\n"},
 		{"several are allowed", &Form{}, []Submission{submitted("ann"), submitted("ann")}, ""},
