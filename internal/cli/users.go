@@ -13,8 +13,8 @@ func usersCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "users",
 		Usage: "list or remove the users of an htpasswd file",
-		Description: `'formulary passwd' adds users and changes passwords. A running server takes every change within two seconds:
-who is removed is out by then, what they submitted stays.`,
+		Description: `'formulary passwd' adds users and changes passwords. A running server takes every change within
+two seconds. A removed user is signed out by then. Their submissions stay.`,
 		Commands: []*cli.Command{
 			{
 				Name: "list", ArgsUsage: "FILE", Action: listUsers,

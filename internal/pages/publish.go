@@ -33,8 +33,8 @@ func (d *Directory) publish() {
 	d.current.Store(next)
 }
 
-// warn finds the users and groups on pages that the server does not know, and logs each once. It reports whether they are
-// others than at the last call.
+// warn finds the users and groups on pages that the server does not know, and logs each once. It reports whether they
+// are others than at the last call.
 func (d *Directory) warn() bool {
 	if d.options == nil || d.options.UnknownName == nil {
 		return false

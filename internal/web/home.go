@@ -110,7 +110,7 @@ func (c *call) countWaiting(budget time.Duration, list ...*service.Access) ([]wa
 	counts, err := service.CountWaiting(c.Context(), list, more)
 	var links []waitingLink
 	for i, n := range counts {
-		links = append(links, c.newWaitingLink(list[i], n))
+		links = append(links, c.newWaitingLink(list[i], n)) //nolint:gosec // G602: a number for each
 	}
 	return links, err
 }
