@@ -135,7 +135,7 @@ func TestMailsTellSubmitters(t *testing.T) {
 	p.must(t, 200, "PUT", result, `{"state":"granted"}`)
 	p.must(t, 200, "PUT", result, `{"text":"other@example.org"}`)
 	testkit.Eventually(t, "the mail after the interval has come", func() bool { return len(server.Mails()) == 2 })
-	for i, want := range []struct{ to, news string }{{"<private@example.org>", "arrived"}, {"<other@example.org>", "changed"}} {
+	for i, want := range []struct{ to, news string }{{"<private@example.org>", "received"}, {"<other@example.org>", "changed"}} {
 		m, err := mail.ReadMessage(strings.NewReader(server.Mails()[i]))
 		must(t, err)
 		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))

@@ -13,7 +13,7 @@ import (
 func TestFilesAddUp(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, browsertest.Options{ConsoleErrors: true}) // the console names the status 422 of an XMLHttpRequest
-	s.edit(t, trip, "1-trip.md", "form: trip\nfields:\n", "form: trip\ncloses: 2999-12-31T18:00:00Z\nfields:\n  - {id: bags, type: textfield, label: Bags}\n")
+	s.edit(t, trip, "1-trip.md", "form: trip\nfields:\n", "form: trip\nfields:\n  - {id: bags, type: textfield, label: Bags}\n")
 	p := s.as(t, ann, trip)
 	attach := func(name, content string) {
 		t.Helper()
@@ -21,9 +21,6 @@ func TestFilesAddUp(t *testing.T) {
 		testkit.WriteFile(t, file, content)
 		p.Attach("Ticket", file)
 		testkit.Same(t, "it says", said(p), "Added: "+name+".")
-	}
-	local := func() bool {
-		return browsertest.Eval[bool](p.Page, `document.querySelector("time[datetime*=T]").title !== ""`)
 	}
 	attach("image.txt", "first")
 	attach("ticket.txt", "another")
@@ -34,11 +31,9 @@ func TestFilesAddUp(t *testing.T) {
 	p.wantNot("ticket.txt (7 bytes)")
 	testkit.Same(t, "it says", said(p), "Removed: ticket.txt.")
 	testkit.Same(t, "focus", p.Focused(), `button "Remove image.txt"`)
-	testkit.Same(t, "times are the reader's", local(), true)
 	p.Click("button", "Send")
 	p.WaitText("There is a problem")
 	p.want("image.txt (5 bytes)", "image.txt (10 bytes)") // also on the page that the server has answered with
-	testkit.Same(t, "times are the reader's", local(), true)
 	attach("image.txt", "and the third")
 	fillTrip(p)
 	p.press("Send")

@@ -27,7 +27,7 @@ func approveRequests(t *testing.T, s *site) {
 		act()
 	}
 	// all presses one of the two ways to mean all rows.
-	all := func(button string) {
+	all := func(button, selected string) {
 		t.Helper()
 		testkit.Same(t, "a button for all rows", p.Has("button", button+" all 20 on this page"), s.options.NoScript)
 		testkit.Same(t, "a tick for all rows", p.Has("checkbox", "All on this page"), !s.options.NoScript)
@@ -36,12 +36,12 @@ func approveRequests(t *testing.T, s *site) {
 			return
 		}
 		click(1, func() { p.Click("checkbox", "All on this page") })
-		click(1, func() { p.press(button + " ticked") })
+		click(1, func() { p.press(selected) })
 	}
 	click(1, func() { p.follow("20 waiting in “Purchases”") })
 	p.Check()
 	click(2, func() { p.Select("Set", "State: Granted") })
-	all("Set")
+	all("Set", "Change selected")
 	p.want("20 set to State: Granted.", "No submission matches.")
 	p.Check()
 	wantGranted(20)
@@ -60,7 +60,7 @@ func approveRequests(t *testing.T, s *site) {
 	p.wantStatus(http.StatusUnprocessableEntity)
 	p.want("Tick the submissions first. Nothing was changed.")
 	p.Check()
-	all("Delete")
+	all("Delete", "Delete selected")
 	p.want("Delete 20 submissions?", "Their files are deleted, too.")
 	p.Check()
 	p.press("Delete")

@@ -231,7 +231,7 @@ func TestPrint(t *testing.T) {
 		p := s.open(t, "/login?next="+url.QueryEscape(address))
 		browsertest.Eval[any](p.Page, `document.forms[0].elements.username.value = "ann", document.forms[0].elements.password.value = "ann-secret", 0`)
 		p.Loads(func() { browsertest.Eval[any](p.Page, `document.forms[0].submit(), 0`) })
-		p.want("Ann Other", "Sent by ann")
+		p.want("Ann Other", "from ann")
 		p.wantNot("Sign out", "Change", "API documentation")
 		testkit.Same(t, "colour of the paper", browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`), "rgb(255, 255, 255)")
 		p.Check()
