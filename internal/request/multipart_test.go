@@ -196,25 +196,25 @@ func TestExtraFileIsRefused(t *testing.T) {
 // A page tells all files that are wrong by their names.
 func TestFaultyFilesAreNamed(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)
-	const accept = "takes image/*, .pdf: the name, the type and the content of a file must agree with it"
+	const accept = "“Picture” takes only pictures and PDF files, and %s is neither"
 	large := "%PDF-1.7" + strings.Repeat("x", 993)
 	for name, tt := range map[string]struct {
 		parts []part
 		want  map[string]string
 	}{
-		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": "“Picture” " + accept + " (a.exe)"}},
-		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": "“Picture” " + accept + " (a.exe, b.exe)"}},
+		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": fmt.Sprintf(accept, "a.exe")}},
+		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": fmt.Sprintf(accept+"; "+accept, "a.exe", "b.exe")}},
 		"a good one between": {
 			[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.pdf", "%PDF-1.7"}, {"pic", "c.exe", "MZ"}, {"doc", "d", "x"}},
-			map[string]string{"pic": "“Picture” " + accept + " (a.exe, c.exe)"},
+			map[string]string{"pic": fmt.Sprintf(accept+"; "+accept, "a.exe", "c.exe")},
 		},
 		"for other reasons": {
 			[]part{{"pic", "a.pdf", "%PDF-1.7"}, {"pic", "b.pdf", large}, {"pic", "c.pdf", "text"}, {"pic", "d.pdf", large}},
-			map[string]string{"pic": "“Picture” must be at most 1 kB (b.pdf, d.pdf); “Picture” " + accept + " (c.pdf)"},
+			map[string]string{"pic": fmt.Sprintf("%s; "+accept+"; %s", "“Picture” must be at most 1 kB, and b.pdf is larger", "c.pdf", "“Picture” must be at most 1 kB, and d.pdf is larger")},
 		},
 		"of two fields": {
 			[]part{{"pic", "a.exe", "MZ"}, {"proof", "b.exe", "MZ"}},
-			map[string]string{"pic": "“Picture” " + accept + " (a.exe)", "proof": "“Proof” takes .pdf: the name, the type and the content of a file must agree with it (b.exe)"},
+			map[string]string{"pic": fmt.Sprintf(accept, "a.exe"), "proof": "“Proof” takes only PDF files, and b.exe is something else"},
 		},
 	} {
 		answers, err := e.decode(t, bodyOf(tt.parts...), url.Values{})

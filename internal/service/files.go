@@ -46,25 +46,25 @@ func (a *Access) StageFile(
 	buffered := bufio.NewReaderSize(from, sniffBytes)
 	head, err := buffered.Peek(sniffBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return forms.StoredFile{}, a.stageError(field, from, err)
+		return forms.StoredFile{}, a.stageError(field, name, from, err)
 	}
 	content := mimetype.Detect(head)
 	if !accepts(field, name, declaredType, content) {
-		return forms.StoredFile{}, forms.InvalidField(field.ID,
-			forms.Say("takes {0}: the name, the type and the content of a file must agree with it", field.Accept))
+		return forms.StoredFile{}, forms.InvalidField(field.ID, wrongKind(field, name))
 	}
 	file, err := a.service.opts.Files.StageFile(ctx, buffered)
 	if err != nil {
-		return forms.StoredFile{}, a.stageError(field, from, err)
+		return forms.StoredFile{}, a.stageError(field, name, from, err)
 	}
 	file.FieldID, file.Name, file.Type = field.ID, name, content.String()
 	return file, nil
 }
 
-func (a *Access) stageError(field *forms.Field, from *fileReader, err error) error {
+func (a *Access) stageError(field *forms.Field, name string, from *fileReader, err error) error {
 	switch {
-	case from.tooLarge() && field.CheckFileSize(from.read) != nil: // the limit of the field
-		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
+	case from.tooLarge() && from.limit == field.MaxSize:
+		return forms.InvalidField(field.ID,
+			forms.Say("must be at most {0}, and {1} is larger", forms.SizeText(field.MaxSize), name))
 	case from.tooLarge():
 		return NewError(TooLarge, forms.Say("A file is too large: each may have at most {0}. Nothing was changed.",
 			forms.SizeText(a.service.opts.MaxFile)))

@@ -84,7 +84,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 
 func (c *call) newFormPage(access *service.Access, with filling) (*formPage, error) {
 	page := &formPage{Layout: c.formLayout("", access)}
-	page.Problems.List = access.Diagnostics() // the link above edits the form
+	page.Problems = Problems{List: access.Diagnostics(), Earlier: true} // the link above edits the form
 	page.Script, page.About.FormLink = "form.js", false
 	var err error
 	if page.About.Findings, err = access.Findings(c.Context()); err != nil {
