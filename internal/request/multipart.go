@@ -65,7 +65,7 @@ func DecodeMultipart(w http.ResponseWriter, c *Call, access *service.Access, ext
 		faults: map[string][]*forms.Message{},
 	}
 	if err := parts.readAll(m.part); err != nil {
-		access.DropFiles(c.Context(), service.StagedFiles(m.answers))
+		access.DropFiles(service.StagedFiles(m.answers))
 		c.CloseUnread(w)
 		return nil, parts.explain(c, err)
 	}

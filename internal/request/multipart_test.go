@@ -57,12 +57,9 @@ func (f *countedFiles) StageFile(ctx context.Context, r io.Reader) (forms.Stored
 	return file, err
 }
 
-func (f *countedFiles) DropFile(ctx context.Context, id int64) error {
-	err := f.Files.DropFile(ctx, id)
-	if err == nil {
-		f.staged.Add(-1)
-	}
-	return err
+func (f *countedFiles) DropFile(id int64) {
+	f.Files.DropFile(id)
+	f.staged.Add(-1)
 }
 
 // env decodes bodies for one form.
@@ -230,7 +227,7 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		e.access.DropFiles(t.Context(), service.StagedFiles(answers))
+		e.access.DropFiles(service.StagedFiles(answers))
 	}
 	if n := e.files.staged.Load(); n != 0 {
 		t.Errorf("%d files are staged", n)
@@ -342,7 +339,7 @@ func (e *env) check(t *testing.T, body []byte, answers []forms.Answer, err error
 	if staged := e.files.staged.Load(); staged != int64(len(files)) {
 		t.Fatalf("%q: %d contents are staged for %d files", body, staged, len(files))
 	}
-	e.access.DropFiles(t.Context(), files)
+	e.access.DropFiles(files)
 }
 
 const partsType = MultipartType + "; boundary=a-boundary"

@@ -169,9 +169,9 @@ type Files interface {
 	// twice. Errors: r's as they are, ErrFull, ErrUnavailable.
 	StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error)
 
-	// DropFile removes a staged content that will not be named. It does
-	// nothing for any other id. Errors: ErrFull, ErrUnavailable.
-	DropFile(ctx context.Context, id int64) error
+	// DropFile has a staged content removed soon that will not be named. It does
+	// nothing for any other id.
+	DropFile(id int64)
 
 	// OpenFile opens the content of a file that a submission has. It is read
 	// chunk by chunk with ctx, and no connection is held between two reads. When

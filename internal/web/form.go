@@ -153,7 +153,7 @@ func (c *call) sendForm() error {
 	}
 	if reason := sent.brokenPromise(access.Form); reason != nil {
 		c.Log.Anonymous() // as the sender may expect
-		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		access.DropFiles(service.StagedFiles(sent.answers))
 		return c.showAgain(access, sent, refusal{status: http.StatusConflict, reason: reason})
 	}
 	sub, _, err := access.Create(c.Context(), sent.newAnswers(access.Form), sent.createKey(access))

@@ -81,16 +81,6 @@ func (r *Rows) AddChange(at int64, by []byte) {
 // Full reports whether these are enough.
 func (r *Rows) Full() bool { return len(r.Text) >= MaxListBytes || len(r.List) >= r.Limit }
 
-// Cut removes the rows from the first id on that is above last, and reports whether there are any. No row follows then.
-func (r *Rows) Cut(last int64) bool {
-	beyond := slices.IndexFunc(r.List, func(row row) bool { return row.id > last })
-	if beyond < 0 {
-		return false
-	}
-	r.List, r.Last = r.List[:beyond], true
-	return true
-}
-
 // ListReader fills Rows with the first rows that a query selects, until they are full.
 type ListReader func(ctx context.Context, r *Rows, q store.Query) error
 
