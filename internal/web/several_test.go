@@ -253,6 +253,21 @@ func TestSeveralOfAnAnonymousForm(t *testing.T) {
 	b.postForm(feedbackResults, after.button("undo-all", "", "")).want(200, "1 set back.")
 }
 
+// TestSeveralWithFiles changes submissions that have files, and not one whose file was replaced meanwhile.
+func TestSeveralWithFiles(t *testing.T) {
+	ticket := strings.Replace(requestsForm, "closes: 2025-11-14", "", 1) + "  - {id: ticket, type: file, label: Ticket}\n"
+	e, b := newAlice(t, page1("view: [alice, bob]\nedit: [alice]\n", ticket))
+	bob := e.signedIn(t, "bob")
+	for range 2 {
+		bob.send("/page/1/form/feedback", bob.get("/page/1/form/feedback").values(), chosenFile{"ticket", "a.txt", "x"}).want(200, "Sent")
+	}
+	sent := b.get(feedbackResults).button("set-all", "state=new", "")
+	const change = "/page/1/form/feedback/submission/2/change"
+	b.send(change, with(b.get(change).values(), "_remove", "ticket=a.txt"), chosenFile{"ticket", "a.txt", "y"}).want(200, "a.txt")
+	b.postForm(feedbackResults, sent).want(200, "1 set to State: new. Undo 1 not done: Submission 2 · It has changed meanwhile.")
+	testkit.Same(t, "stored", e.states(t), "1=new 2")
+}
+
 // TestSeveralAreForEditors shows others no controls, and paper neither.
 func TestSeveralAreForEditors(t *testing.T) {
 	e, b := newRequests(t, enginetest.Default(), 1)

@@ -155,6 +155,7 @@ func testFilesEverywhere(t *testing.T, b *bench) {
 		listed := r
 		listed.Files = nil
 		Same(t, "listed", b.all(t, "form"), []record{listed, plain})
+		Same(t, "listed with changes", b.scan(t, store.Query{PageID: 1, FormID: "form", Changes: true}), []record{r, plain})
 		b.repeated(t, n, r)
 		Same(t, "dumped", b.dump(t), []row{{r, "", n.Key, n.Body}, {record: plain}})
 		b.reopen(t)
