@@ -360,8 +360,20 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		}
 		return cmp.Or(a.MayDelete(sub, sub.Values), a.check(pre, sub))
 	}
-	told := a.events(store.SubmissionDeleted, a.service.opts.Now(), nil)
-	err := a.service.opts.Store.Delete(ctx, a.key(id), check, told...)
-	a.countWrite()
-	return Explain(err)
+	return Explain(a.service.remove(ctx, a.key(id), a.anonymous, check))
+}
+
+// remove deletes a submission for good, and tells listeners. Its form may have left the page.
+func (s *Service) remove(ctx context.Context, key store.Key, anonymous bool, check func(forms.Submission) error) error {
+	var told []store.Event
+	if s.opts.Events != nil {
+		form := &forms.Form{PageID: key.PageID, ID: key.FormID}
+		told = s.opts.Events(form, "", anonymous, store.SubmissionDeleted, s.opts.Now(), nil)
+	}
+	defer s.writeCount(key).Add(1)
+	return s.opts.Store.Delete(ctx, key, check, told...)
+}
+
+func keyOf(s forms.Submission) store.Key {
+	return store.Key{PageID: s.PageID, FormID: s.FormID, ID: s.ID}
 }
