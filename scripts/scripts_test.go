@@ -92,7 +92,7 @@ func TestMissingToolsAreTold(t *testing.T) {
 // file, and never by sudo, which would leave files of root.
 func TestNodeModules(t *testing.T) {
 	root := t.TempDir()
-	lock, installed := filepath.Join(root, "internal/browsertest/package-lock.json"), filepath.Join(root, "internal/browsertest/node_modules/.package-lock.json")
+	lock, installed := filepath.Join(root, "tools/prose/package-lock.json"), filepath.Join(root, "tools/prose/node_modules/.package-lock.json")
 	script, err := os.ReadFile("test-deps")
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +102,7 @@ func TestNodeModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.WriteFile(t, lock, "{}")
+	testkit.WriteFile(t, filepath.Join(root, "internal/browsertest/package-lock.json"), "{}")
 	bin := t.TempDir()
 	stubs := map[string]string{
 		"id":  "echo 0",
@@ -128,7 +129,7 @@ func TestNodeModules(t *testing.T) {
 	if got := run("SUDO_UID=1000"); got != "" {
 		t.Errorf("by sudo: %q", got)
 	}
-	for _, want := range []string{install, ""} {
+	for _, want := range []string{install + install, ""} {
 		if got := run(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
