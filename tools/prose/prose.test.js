@@ -12,7 +12,7 @@ const markdown = async (text) => (await lint({ file: "a.md", ext: ".md", text })
 const twentySix = "W " + "word ".repeat(24) + "end.";
 
 const examples = {
-  "long-sentence": { bad: [twentySix, `See [${twentySix}](x)`], good: [twentySix.replace("word ", ""), "One. ".repeat(30), "A – b. " + twentySix.replace("word ", "– ")] },
+  "long-sentence": { bad: [twentySix, `See [${twentySix}](x)`], good: [twentySix.replace("word ", ""), "One. ".repeat(30), "See a. [b.md](x) has " + twentySix.slice(20), "A – b. " + twentySix.replace("word ", "– ")] },
   whoever: { bad: ["Tell whoever runs it.", "Who hides it is another user."], good: ["Who may read it?", "A user who reads it pays."] },
   "those-of": { bad: ["Names like those of groups.", "Use that of the form.", "It reads those that are open."], good: ["In those cases it reads on.", "A form that often fails."] },
   "what-is": { bad: ["It stores what was sent.", "What remains is deleted.", "It shows what's wrong."], good: ["What is a form?", "# What the tests need", "It says what to do."] },

@@ -63,14 +63,14 @@ export const checks = {
 // transparent stands for characters that are no text. Segmenters overlook it.
 const transparent = "\u2060";
 
-// plain returns a text as long as the source of a node: words stay, a piece of code or of quoted text becomes one word,
-// and markup is transparent.
+// plain returns a text as long as the source of a node: words stay; code, quoted text, or a link without spaces
+// is one word, a name; markup is transparent.
 function plain(node, source) {
   let text = "";
   const visit = (n) => {
     const [from, to] = n.range.map((at) => at - node.range[0]);
     if (n.type === "Str") text = text.padEnd(from, transparent) + source.slice(from, to);
-    if (n.type === "Code") text = text.padEnd(from, transparent).padEnd(to, "X");
+    if (n.type === "Code" || (n.type === "Link" && !/\s/.test(n.raw))) return (text = text.padEnd(from, transparent).padEnd(to, "X"));
     n.children?.forEach(visit);
   };
   visit(node);
