@@ -13,7 +13,7 @@ const twentySix = "W " + "word ".repeat(24) + "end.";
 
 const examples = {
   "long-sentence": { bad: [twentySix, `See [${twentySix}](x)`], good: [twentySix.replace("word ", ""), "One. ".repeat(30), "See a. [b.md](x) has " + twentySix.slice(20), "A – b. " + twentySix.replace("word ", "– ")] },
-  whoever: { bad: ["Tell whoever runs it.", "Who hides it is another user."], good: ["Who may read it?", "A user who reads it pays."] },
+  whoever: { bad: ["Tell whoever runs it.", "Who hides it is another user."], good: ["Who may read it?", "# Who may read it", "A user who reads it pays."] },
   "those-of": { bad: ["Names like those of groups.", "Use that of the form.", "It reads those that are open."], good: ["In those cases it reads on.", "A form that often fails."] },
   "what-is": { bad: ["It stores what was sent.", "What remains is deleted.", "It shows what's wrong."], good: ["What is a form?", "# What the tests need", "It says what to do."] },
   "double-negation": { bad: ["It is not unusual.", "There is no update without a step.", "It doesn't start unless it must."], good: ["It is not until then.", "A change of no value sends nothing.", "It is in no database and no backup.", "No, it starts without a key."] },

@@ -36,7 +36,7 @@ export const checks = {
   },
   whoever: (s) =>
     pattern(/\bwho(?:m|so)?ever\b/i, "name the people: users, editors, everybody who …")(s) ||
-    (!question(s) && pattern(/^Who\b/, "begin with the people: users who …, editors who …")(s)),
+    (s.type !== "Header" && !question(s) && pattern(/^Who\b/, "begin with the people: users who …, editors who …")(s)),
   "those-of": pattern(/\b(?:those|that) of\b|\bthose (?:that|who|which|with|in|on|from|for|by)\b/i, "repeat the noun"),
   "what-is": (s) =>
     !question(s) &&
