@@ -39,7 +39,7 @@ const sniffBytes = 3 << 10
 func (a *Access) StageFile(
 	ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader,
 ) (forms.StoredFile, error) {
-	from := &fileReader{r: r, limit: a.service.opts.MaxFile}
+	from := &fileReader{r: r, limit: a.conf.MaxFile}
 	if field.MaxSize > 0 {
 		from.limit = min(from.limit, field.MaxSize)
 	}
@@ -53,7 +53,7 @@ func (a *Access) StageFile(
 		return forms.StoredFile{}, forms.InvalidField(field.ID,
 			forms.Say("takes {0}: the name, the type and the content of a file must agree with it", field.Accept))
 	}
-	file, err := a.service.opts.Files.StageFile(ctx, buffered)
+	file, err := a.conf.Files.StageFile(ctx, buffered)
 	if err != nil {
 		return forms.StoredFile{}, a.stageError(field, from, err)
 	}
@@ -67,7 +67,7 @@ func (a *Access) stageError(field *forms.Field, from *fileReader, err error) err
 		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
 	case from.tooLarge():
 		return NewError(TooLarge, forms.Say("A file is too large: each may have at most {0}. Nothing was changed.",
-			forms.SizeText(a.service.opts.MaxFile)))
+			forms.SizeText(a.conf.MaxFile)))
 	case from.err != nil:
 		return from.err
 	default:
@@ -115,7 +115,7 @@ func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	for _, file := range files {
-		_ = a.service.opts.Files.DropFile(ctx, file.ID) // the store removes it later
+		_ = a.conf.Files.DropFile(ctx, file.ID) // the store removes it later
 	}
 }
 
@@ -174,7 +174,7 @@ func (a *Access) OpenFile(
 		if i < 0 {
 			return forms.StoredFile{}, nil, NewError(NotFound, forms.Say("There is no such file."))
 		}
-		content, err := a.service.opts.Files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
+		content, err := a.conf.Files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
 		if !errors.Is(err, store.ErrNotFound) {
 			return sub.Files[i], content, Explain(err)
 		}
