@@ -28,9 +28,7 @@ func setTime(t *testing.T, file string, at time.Time) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // A mounted ConfigMap is a link through a folder that is a link. Package reload tests

@@ -29,9 +29,7 @@ func TestMain(m *testing.M) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func newDatabase(t *testing.T) string {
@@ -44,9 +42,7 @@ func openStore(t *testing.T, url string) *Store {
 	s, err := Open(ctx, Options{URL: url})
 	must(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		testkit.ErrorIs(t, "close", s.Close(), nil)
 	})
 	return s
 }

@@ -29,9 +29,7 @@ var ctx = context.Background()
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func openStore(t *testing.T, dir string) *Store {
@@ -39,9 +37,7 @@ func openStore(t *testing.T, dir string) *Store {
 	s, err := Open(ctx, dir, Options{})
 	must(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		testkit.ErrorIs(t, "close", s.Close(), nil)
 	})
 	return s
 }
@@ -119,9 +115,7 @@ func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
 	errs := make([]error, len(ops))
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }); err != nil {
-			t.Errorf("keep the writer busy: %v", err)
-		}
+		testkit.ErrorIs(t, "keep the writer busy", s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }), nil)
 	})
 	<-busy
 	for i, op := range ops {
