@@ -136,10 +136,7 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	})
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	must(t, err)
-}
+var must = testkit.Must
 
 // Reload has the certificate read at once, also if its files seem unchanged.
 func TestReload(t *testing.T) {

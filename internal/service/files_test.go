@@ -124,7 +124,7 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	files.expect(t, kept.ID)
 
 	refused := errors.New("no room for the answer")
-	testkit.ErrorIs(t, "merge that is admitted", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, func(int) error { return refused })), refused)
+	testkit.ErrorIs(t, "refused merge", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, func(int) error { return refused })), refused)
 	files.expect(t, kept.ID)
 	_, err = w.as(viewer, "named").Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, admitAll)
 	if outcome(err) != "not found" {

@@ -54,7 +54,7 @@ func TestExplain(t *testing.T) {
 
 func TestSourceThatCannotTell(t *testing.T) {
 	w := newWorld(t)
-	testkit.ErrorIs(t, "ready", w.Ready(t.Context()), nil)
+	testkit.Must(t, w.Ready(t.Context()))
 	w.source.Fail(fmt.Errorf("%w: connection refused", pages.ErrUnavailable))
 	_, err := w.Forms(t.Context(), owner, 1)
 	w.wants("forms", err, "unavailable") // and not "not found": clients would forget what they know

@@ -20,10 +20,7 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	must(t, err)
-}
+var must = testkit.Must
 
 // pairs runs a test from each engine to the other, with a source that is filled.
 func pairs(t *testing.T, test func(t *testing.T, from, to store.Engine)) {

@@ -27,10 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	must(t, err)
-}
+var must = testkit.Must
 
 func newDatabase(t *testing.T) string {
 	t.Helper()

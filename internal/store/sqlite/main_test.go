@@ -27,10 +27,7 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	must(t, err)
-}
+var must = testkit.Must
 
 func openStore(t *testing.T, dir string) *Store {
 	t.Helper()
