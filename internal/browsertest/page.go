@@ -34,6 +34,7 @@ type Options struct {
 	Print         bool    // the media type is print
 	// Cookies are those of the address that Open loads.
 	Cookies []*http.Cookie
+	Zone    string // of times, such as "Asia/Tokyo"; "" for that of the machine
 	// Shell runs the page in the headless shell. That takes half of the time, but it does not
 	// restore forms that a person goes back to, and tests of embedded forms hang in it.
 	Shell bool
@@ -144,6 +145,9 @@ func (o Options) apply(ctx context.Context) error {
 		media.Media = "print"
 	}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {
+		return err
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: o.Zone}); err != nil {
 		return err
 	}
 	return setScript(ctx, !o.NoScript)

@@ -45,12 +45,10 @@ func (s *Service) Latest(ctx context.Context, who auth.Identity, list PageList, 
 			continue
 		}
 		access := s.access(page, form, who)
-		if read > latestBytes {
-			sub.Entries = forms.EncodeEntries(nil, nil)
-			own = append(own, OwnSubmission{sub, access})
-			continue
+		sub.Entries = forms.EncodeEntries(nil, nil)
+		if read <= latestBytes {
+			sub, err = s.opts.Store.Get(ctx, access.key(sub.ID))
 		}
-		sub, err := s.opts.Store.Get(ctx, access.key(sub.ID))
 		read += len(sub.Entries)
 		if errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
 			continue
