@@ -45,7 +45,7 @@ the last change under an earlier id has "renamed": true, and "after" tells nothi
 --erase deletes the submissions of the person for good, with files and history, tells webhooks, ends sessions,
 and removes the name where it tells who changed a submission of somebody else. If it was interrupted, run it
 again. Remove the account first, or the person may go on.
-Anonymous submissions can't be found by a name. If the name is nowhere, the exit status is 1.`,
+Anonymous submissions can't be found by a name. If nothing is found under the name, the exit status is 1.`,
 		Flags: []cli.Flag{
 			textFlag("data", &p.at.dir, "directory of the embedded database"),
 			textFlag("database", &p.at.url,
@@ -158,9 +158,9 @@ func (p *person) eraseAll(ctx context.Context) error {
 	if err == nil && len(found.Forms) == 0 && found.Sessions == 0 {
 		clean := ""
 		if !p.DryRun {
-			clean = ", nor in what files of the embedded database have of deleted rows"
+			clean = ", nor in deleted rows that the database files still hold"
 		}
-		err = fmt.Errorf("this name is nowhere in the store%s: write it as submissions have it, "+
+		err = fmt.Errorf("nothing was found under this name%s: write it as submissions have it, "+
 			"in the same upper and lower case", clean)
 	}
 	return errors.Join(err, p.print(found))
