@@ -15,7 +15,6 @@ var (
 	hole     = regexp.MustCompile(`\{\d\}|%(?:\[\d\])?[a-z]`)
 	phrase   = regexp.MustCompile(`(?:\p{L}|¤)["”.,:;!?…)]*\s+["“(]*\p{L}|\p{L}["”.,:;!?…)]*\s+["“(]*¤`)
 	sentence = regexp.MustCompile(`^\s*(?:“|\p{Lu}\p{Ll}+(?:[ .:…!?]|$))|\p{Ll}[.…!?]$|^\s+\p{L}{2,}|\p{L}{2,}[,:;]?\s+$`)
-	word     = regexp.MustCompile(`\p{L}{2,}`)
 	markup   = regexp.MustCompile(`</?[a-z][^>]*(?:>|$)|\b(?:aria-current|class|dir|id)="[^"]*(?:"|$)`)
 )
 

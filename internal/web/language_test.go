@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +9,10 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -102,17 +101,16 @@ func TestSummariesDoNotMixLanguages(t *testing.T) {
 
 // englishWords are parts of messages, of some length, by which a page that speaks English is known.
 func englishWords(t *testing.T) (words []string) {
-	text, err := os.ReadFile("../lang/messages/en.yaml")
+	text, err := os.ReadFile("../lang/messages/messages.pot")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ = bytes.Cut(text, []byte("\n---\n"))
-	var messages map[string]any
-	if err := yaml.Unmarshal(text, &messages); err != nil {
-		t.Fatal(err)
-	}
-	for message := range messages {
-		for _, part := range regexp.MustCompile(`\{\d\}|<[^>]*>|^[a-z]+\|`).Split(message, -1) {
+	for _, message := range regexp.MustCompile(`(?m)^msgid(?:_plural)? (".*")$`).FindAllStringSubmatch(string(text), -1) {
+		english, err := strconv.Unquote(message[1])
+		if err != nil {
+			t.Error(err)
+		}
+		for _, part := range regexp.MustCompile(`\{\d\}|<[^>]*>`).Split(english, -1) {
 			if part = strings.Trim(part, " .:,?“”"); len(part) >= 10 && strings.Contains(part, " ") {
 				words = append(words, part)
 			}
