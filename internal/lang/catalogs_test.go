@@ -58,7 +58,7 @@ func writePOT(before string, messages []*used) string {
 	comments := notesOf(before, "#. ")
 	text := headOf(before)
 	for _, m := range messages {
-		text += "\n" + comments[m.text] + "#: " + strings.Join(m.places, " ") + "\n" + m.write(nil)
+		text += "\n" + comments[m.text] + "#: " + strings.Join(m.places, " ") + "\n" + m.write(nil, "one", other)
 	}
 	return text
 }
@@ -99,7 +99,7 @@ func (m *used) write(translated entry, plurals ...string) string {
 		return text + "msgid " + quote(english) + "\nmsgstr " + quote(translated["msgstr"]) + "\n"
 	}
 	text += "msgid " + quote(m.one) + "\nmsgid_plural " + quote(english) + "\n"
-	for i := range max(len(plurals), 1) {
+	for i := range plurals {
 		keyword := fmt.Sprintf("msgstr[%d]", i)
 		text += keyword + " " + quote(translated[keyword]) + "\n"
 	}
@@ -401,7 +401,6 @@ func TestEnglishIsFound(t *testing.T) {
 		t.Error("a word may be the same")
 	}
 }
-
 
 // TestLanguages checks settings: all are there, and plural forms are those that the head of the file tells tools.
 func TestLanguages(t *testing.T) {

@@ -124,7 +124,7 @@ func readerText(root *html.Node) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
-		if attribute(n, "lang") == "en" || n.Data == "textarea" || n.Data == "script" || n.Data == "pre" {
+		if attribute(n, "lang") == "en" || attribute(n, "hreflang") != "" || n.Data == "textarea" || n.Data == "script" || n.Data == "pre" {
 			return
 		}
 		if n.Type == html.TextNode {
