@@ -34,7 +34,10 @@ fmt: ## format the code
 # With the flags of build: what linters need to know of dependencies is in its build cache.
 lint: export CGO_ENABLED = 0
 lint: export GOFLAGS := $(GOFLAGS) -trimpath
-lint: ## formatting, vet and the linters of .golangci.yml
+lint: ## plain English, formatting, vet and the linters of .golangci.yml
+	@[ -d tools/prose/node_modules ] || { echo "make test-deps installs textlint, which this needs." >&2; exit 1; }
+	node --test tools/prose/*.test.js
+	node tools/prose/prose.js
 	$(TOOL) golangci-lint run
 	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	cd scripts/release && $(GO) tool -modfile=../../tools/go.mod golangci-lint run

@@ -143,7 +143,7 @@ func results(t *testing.T, s *site) {
 	// Some columns, without a script.
 	browsertest.Eval[any](p.Page, `document.querySelector(".picker").open = true, 0`)
 	p.Select("First column", "Days")
-	for _, column := range []string{"User name", "State", "Sent", "Changed", "Number"} {
+	for _, column := range []string{"Sent by", "State", "Sent", "Changed", "Number"} {
 		p.In("Columns").Click("checkbox", column)
 	}
 	p.Check()

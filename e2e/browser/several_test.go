@@ -42,7 +42,7 @@ func approveRequests(t *testing.T, s *site) {
 	p.Check()
 	click(2, func() { p.Select("Set", "State: Granted") })
 	all("Set", "Change selected")
-	p.want("20 set to State: Granted.", "No submission matches.")
+	p.want("State: Granted (20).", "No submission matches.")
 	p.Check()
 	wantGranted(20)
 	if clicks > 6 {

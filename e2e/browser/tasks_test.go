@@ -90,13 +90,13 @@ func editorTasks(t *testing.T, s *site) {
 	shared, rows := p.path(), p.tableText()
 	p.task("the sum by cost centre", results, 4, func() {
 		p.follow("Summary")
-		p.Select("Split by", "Cost centre")
-		p.press("Split")
+		p.Select("Compare by", "Cost centre")
+		p.press("Compare")
 		inOrder(t, p.Text(), "By Cost centre", "Sales", "400.1", "Development", "9,020.2", "People", "100")
 	})
 	p.task("last month beside this month", results, 2, func() {
 		p.follow("Summary")
-		p.Click("DisclosureTriangle", "Figures How often each date of “Day of payment” occurs, by month")
+		p.Click("DisclosureTriangle", "Show as table How often each date of “Day of payment” occurs, by month")
 		inOrder(t, p.Text(), "Day of payment", thisMonth.AddDate(0, -1, 0).Format("2006-01")+"\t1", thisMonth.Format("2006-01")+"\t2")
 	})
 	p.task("read all answers to a question", results, 2, func() {

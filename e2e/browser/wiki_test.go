@@ -122,7 +122,7 @@ func formInMediaWiki(t *testing.T, w *liveWiki) {
 	w.signIn(p, "Ann")
 	frame.WaitText("Signed in as Ann")
 	p.Wait("the form is in the place of the block", func() bool { return !strings.Contains(p.Text(), "form: party") })
-	if shown := frame.Text(); strings.Contains(shown, "Sign out") || !strings.Contains(shown, "Read by everybody who may edit this page in the wiki") {
+	if shown := frame.Text(); strings.Contains(shown, "Sign out") || !strings.Contains(shown, "Visible to everybody who may edit this page in the wiki") {
 		t.Errorf("the frame shows: %s", shown)
 	}
 	frame.In("Will you be there?").Click("radio", "yes")

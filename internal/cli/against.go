@@ -13,7 +13,6 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
@@ -47,14 +46,11 @@ func (c *checker) addPage(at finding, page *markup.Page, source []byte) {
 // against warns of what the pages would do to the submissions in a store.
 func (c *checker) against(ctx context.Context, from location, zone *time.Location, streams Streams) error {
 	compare := func(ctx context.Context, show sqlite.Progress) (err error) {
-		s, err := from.open(ctx, postgres.Options{MustExist: true, ReadOnly: true})
+		s, err := from.open(ctx, opening{Options: reading})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
-		if err := refuseUnfinished(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", from, err)
-		}
 		return c.compare(ctx, s, zone, show)
 	}
 	_, err := configured(0, withProgress(ctx, streams, "not all submissions were looked at", compare))

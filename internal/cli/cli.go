@@ -191,6 +191,13 @@ func valueFlag(name string, to *string, value, usage string) cli.Flag {
 	return &cli.StringFlag{Name: name, Destination: to, Value: value, Usage: usage, Sources: env(name)}
 }
 
+// keyFlag names the file with the key of anonymous submissions.
+func keyFlag(to *string, usage string) cli.Flag {
+	return &cli.StringFlag{
+		Name: "anonymous-key", Destination: to, DefaultText: anonymousKeyFile + " in --data", Usage: usage, Sources: env("anonymous-key"),
+	}
+}
+
 func listFlag(name string, to *[]string, usage string) cli.Flag {
 	return &cli.StringSliceFlag{Name: name, Destination: to, Usage: usage, Sources: env(name)}
 }

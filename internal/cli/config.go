@@ -64,12 +64,8 @@ func (c *config) flags() []cli.Flag {
 				"confluence+URL or confluence-cloud+URL",
 		},
 	}, c.signInFlags(), c.wikiFlags(), c.storeFlags(), []cli.Flag{
-		&cli.StringFlag{
-			Name: "anonymous-key", Destination: &c.anonymousKey, Sources: env("anonymous-key"),
-			Usage: "file with the key that anonymous submitters are recognised by, " +
-				"the same for all servers on one database; made if it is missing",
-			DefaultText: anonymousKeyFile + " in --data",
-		},
+		keyFlag(&c.anonymousKey, "file with the key that anonymous submitters are recognised by, "+
+			"the same for all servers on one database; made if it is missing"),
 		boolFlag("new-anonymous-key", &c.newAnonymousKey,
 			"accept a new key because the old one is lost: everybody may submit once more to anonymous forms"),
 		textFlag("tls-cert", &c.server.TLSCert, "certificate chain (PEM); read again when it changes"),

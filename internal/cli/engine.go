@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -79,30 +79,35 @@ func (l location) String() string {
 	return "postgres://" + u.Host + u.Path
 }
 
-func (l location) open(ctx context.Context, options postgres.Options) (store.Engine, error) {
-	if l.url != "" {
-		options.URL = l.url
-		return postgres.Open(ctx, options)
-	}
-	return sqlite.Open(ctx, l.dir, sqlite.Options{
-		Log: options.Log, MustExist: options.MustExist, ReadOnly: options.ReadOnly,
-	})
+// opening is how a store is opened.
+type opening struct {
+	postgres.Options
+	shared     bool // to write to it beside a server, but no new submissions
+	unfinished bool // also half a copy, which must not be served, or copied on
 }
 
-// openShared opens a store to write to it, also beside a server.
-func (l location) openShared(ctx context.Context, log *slog.Logger) (store.Engine, error) {
-	if l.url != "" {
-		return l.open(ctx, postgres.Options{MustExist: true, Log: log})
-	}
-	return sqlite.Open(ctx, l.dir, sqlite.Options{Shared: true, Log: log})
-}
+// reading opens a store that a server may have open, too.
+var reading = postgres.Options{MustExist: true, ReadOnly: true}
 
-// refuseUnfinished keeps half a store from being served, or copied on.
-func refuseUnfinished(ctx context.Context, s store.Settings) error {
+func (l location) open(ctx context.Context, o opening) (s store.Engine, err error) {
+	if l.url != "" {
+		o.URL = l.url
+		s, err = postgres.Open(ctx, o.Options)
+	} else {
+		s, err = sqlite.Open(ctx, l.dir, sqlite.Options{
+			Log: o.Log, MustExist: o.MustExist, ReadOnly: o.ReadOnly, Shared: o.shared,
+		})
+	}
+	if err != nil || o.unfinished {
+		return s, err
+	}
 	mark, err := s.Setting(ctx, store.SettingUnfinishedCopy)
 	if err == nil && mark != "" {
 		err = errors.New("this store is a copy that was not finished: " +
 			"run the same 'formulary migrate' again, which begins anew")
 	}
-	return err
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", l, err), s.Close())
+	}
+	return s, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/events"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/server"
+	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -77,7 +77,7 @@ func openListeners(c *config, log *slog.Logger) (*events.Listeners, error) {
 
 // newDelivery returns what tells listeners until its context ends, and registers its metrics.
 func newDelivery(
-	c *config, s store.Engine, source pages.Source, listeners *events.Listeners, metrics *server.Metrics, log *slog.Logger,
+	c *config, s store.Engine, svc *service.Service, listeners *events.Listeners, metrics *server.Metrics, log *slog.Logger,
 ) func(context.Context) {
 	if c.hooks == "" && c.mailer.Server == "" {
 		return func(context.Context) {}
@@ -85,7 +85,7 @@ func newDelivery(
 	opts := c.events
 	opts.Store, opts.Listeners, opts.Log = s, listeners, log
 	opts.Encode = func(s forms.Submission) ([]byte, error) {
-		s, err := lastForm(source, s).Current(s)
+		s, err := svc.Current(s)
 		if err != nil {
 			return nil, err
 		}
@@ -96,14 +96,4 @@ func newDelivery(
 		metrics.Registry().MustRegister(d)
 	}
 	return d.Run
-}
-
-// lastForm returns the form of a submission, or one without names if it is not known.
-func lastForm(source pages.Source, s forms.Submission) *forms.Form {
-	if source != nil {
-		if page := source.LastKnown(s.PageID); page != nil && page.Form(s.FormID) != nil {
-			return page.Form(s.FormID)
-		}
-	}
-	return &forms.Form{}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/events"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/postgres"
 )
 
 // hookFlags are those of the command hooks.
@@ -107,7 +108,8 @@ func (f *hookFlags) withHooks(
 	if err := cmp.Or(f.at.check(), err); err != nil {
 		return err
 	}
-	s, err := f.at.openShared(ctx, slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil)))
+	log := slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))
+	s, err := f.at.open(ctx, opening{Options: postgres.Options{MustExist: true, Log: log}, shared: true, unfinished: true})
 	if err != nil {
 		return err
 	}

@@ -1,29 +1,28 @@
 package cli
 
 import (
-	"archive/zip"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"slices"
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/events"
-	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/wiki"
 )
 
 func personCommand(streams Streams) *cli.Command {
@@ -57,11 +56,7 @@ Anonymous submissions can't be found by a name. If the name is nowhere, the exit
 			boolFlag("dry-run", &p.dryRun, "with --erase: print what would be deleted, and change nothing"),
 			boolFlag("yes", &p.yes, "with --erase: do it"),
 			textFlag("hooks", &p.hooks, "with --erase: file of webhooks that are told of deleted submissions, as for serve"),
-			&cli.StringFlag{
-				Name: "anonymous-key", Destination: &p.keyFile, Sources: env("anonymous-key"),
-				DefaultText: anonymousKeyFile + " in --data",
-				Usage:       "with --erase: file with the key of the server, which finds the sessions of the person",
-			},
+			keyFlag(&p.keyFile, "with --erase: file with the key of the server, which finds the sessions of the person"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			p.name = cmd.Args().First()
@@ -83,10 +78,6 @@ Anonymous submissions can't be found by a name. If the name is nowhere, the exit
 			if p.erase {
 				interrupted = "run it again"
 			}
-			p.listeners, err = configured(events.OpenListeners(p.hooks, nil, slog.New(slog.DiscardHandler)))
-			if err != nil {
-				return err
-			}
 			return withProgress(ctx, streams, interrupted, p.run)
 		},
 	}
@@ -99,169 +90,92 @@ type person struct {
 	directory            string // of the pages
 	erase, dryRun, yes   bool
 
-	name      string
-	streams   Streams
-	listeners *events.Listeners
-	store     store.Engine
-	show      sqlite.Progress
-
-	found    []foundForm
-	sessions int
-
-	archive *zip.Writer
-	lines   [2]*os.File  // of submissions, and of changes to them
-	pages   pages.Source // nil if they are not known
-}
-
-// foundForm is how much a form has of a person.
-type foundForm struct {
-	store.FormCount     // their submissions
-	files, changes  int // files of these, and submissions of others that they changed
+	name    string
+	streams Streams
 }
 
 func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
-	p.show = show
-	if p.erase && !p.dryRun {
-		p.store, err = p.at.openShared(ctx, nil)
-	} else {
-		p.store, err = p.at.open(ctx, postgres.Options{MustExist: true, ReadOnly: true})
+	quiet := slog.New(slog.DiscardHandler)
+	listeners, err := configured(events.OpenListeners(p.hooks, nil, quiet))
+	if err != nil {
+		return err
+	}
+	changes := p.erase && !p.dryRun
+	s, err := p.at.open(ctx, opening{Options: postgres.Options{MustExist: true, ReadOnly: !changes}, shared: changes})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	options := service.Options{Store: s, Files: s, Now: time.Now, Events: listeners.Events}
+	data := &service.Person{Name: p.name, DryRun: p.dryRun, AppendSubmission: encode.AppendChanged, Step: encode.Step, Show: show}
+	if p.erase {
+		if err := p.findSessions(ctx, s, data); err != nil {
+			return err
+		}
+		data.Service = service.New(options)
+		return p.eraseAll(ctx, data)
+	}
+	if p.directory != "" && !wiki.IsAddress(p.directory) {
+		if options.Pages, err = configured[pages.Source](pages.OpenDirectory(p.directory, &markup.Options{}, quiet)); err != nil {
+			return err
+		}
+	}
+	data.Service = service.New(options)
+	found, err := data.Export(ctx, p.file)
+	if errors.Is(err, service.ErrNoSubmissions) {
+		return fmt.Errorf("%w: write it as submissions have it, in the same upper and lower case. "+
+			"--erase --dry-run also finds it in changes to submissions of others, and in sessions", err)
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.store.Close()) }()
-	if err := refuseUnfinished(ctx, p.store); err != nil {
-		return fmt.Errorf("%s: %w", p.at, err)
-	}
-	if p.erase {
-		return p.eraseAll(ctx)
-	}
-	if err := p.export(ctx); err != nil {
-		return err
-	}
-	return p.print()
+	return p.print(found)
 }
 
-// visit calls do for all submissions, or only for those of the person.
-func (p *person) visit(
-	ctx context.Context, stage string, own bool, do func(context.Context, *foundForm, forms.Submission) error,
-) error {
-	stored, err := p.store.CountForms(ctx, 0, 1)
-	for i, form := range stored {
-		found := &foundForm{FormCount: store.FormCount{PageID: form.PageID, FormID: form.FormID}}
-		q := store.Query{PageID: form.PageID, FormID: form.FormID, Changes: true}
-		if own {
-			q.Username = &p.name
-		}
-		err := p.store.Scan(ctx, q, func(sub forms.Submission) error { return do(ctx, found, sub) })
-		if found.Count+found.changes > 0 {
-			p.found = append(p.found, *found)
-		}
-		if err != nil {
-			return err
-		}
-		p.show(stage, "forms", int64(i+1), int64(len(stored)))
-	}
-	return err
-}
-
-// eraseAll begins with the sessions, so that the person does not go on. What an earlier run has left of
-// deleted submissions is removed in any case.
-func (p *person) eraseAll(ctx context.Context) error {
-	if err := p.endSessions(ctx); err != nil {
-		return err
-	}
-	stage := "erasing"
-	if p.dryRun {
-		stage = "searching"
-	}
-	err := p.visit(ctx, stage, false, p.eraseFrom)
-	clean := ""
-	if err == nil && !p.dryRun {
-		clean = ", nor in what files of the embedded database have of deleted rows"
-		err = p.store.Purge(ctx)
-	}
-	if err == nil && len(p.found) == 0 && p.sessions == 0 {
-		err = fmt.Errorf("this name is nowhere in the store%s: write it as submissions have it, "+
-			"in the same upper and lower case", clean)
-	}
-	return errors.Join(err, p.print()) // also if it was interrupted
-}
-
-func (p *person) endSessions(ctx context.Context) error {
-	stored, err := p.store.Setting(ctx, store.SettingAnonymousKey)
+// findSessions adds the sessions of the person, which the key of the server finds.
+func (p *person) findSessions(ctx context.Context, s store.Engine, data *service.Person) error {
+	stored, err := s.Setting(ctx, store.SettingAnonymousKey)
 	if err != nil || stored == "" { // no server was ever started
 		return err
 	}
 	file := cmp.Or(p.keyFile, filepath.Join(p.at.dir, anonymousKeyFile))
-	key, err := configured(service.LoadAnonymousKey(ctx, p.store, file, false))
+	key, err := configured(service.LoadAnonymousKey(ctx, s, file, false))
 	if err != nil {
 		return fmt.Errorf("find the sessions of the person by --anonymous-key: %w", err)
 	}
-	sessions := session.New(session.Options{Store: p.store, OwnerKey: key})
-	p.sessions, err = sessions.Count(ctx, p.name)
-	if err == nil && !p.dryRun {
-		err = sessions.SignOutUser(ctx, p.name)
-	}
-	return err
+	data.Sessions = session.New(session.Options{Store: s, OwnerKey: key})
+	return nil
 }
 
-// eraseFrom deletes a submission of the person, or removes their name from another.
-func (p *person) eraseFrom(ctx context.Context, f *foundForm, sub forms.Submission) error {
-	key := keyOf(sub)
-	if sub.Username == p.name {
-		sub, err := p.store.Get(ctx, key) // with its files
-		if err == nil && !p.dryRun {
-			form := &forms.Form{PageID: key.PageID, ID: key.FormID}
-			told := p.listeners.Events(form, "", false, store.SubmissionDeleted, time.Now(), nil)
-			err = p.store.Delete(ctx, key, nil, told...)
-		}
-		if err == nil {
-			f.Count, f.files = f.Count+1, f.files+len(sub.Files)
-		}
-		return unlessGone(err)
-	}
-	if !sub.IsChanged() {
-		return nil
-	}
-	steps, err := p.store.History(ctx, sub.ID)
-	if err != nil || sub.Changer != p.name && !slices.ContainsFunc(steps, p.made) {
+// eraseAll also prints what was erased if it was interrupted.
+func (p *person) eraseAll(ctx context.Context, data *service.Person) error {
+	found, err := data.Erase(ctx)
+	if found == nil {
 		return err
 	}
-	f.changes++
-	if p.dryRun {
-		return nil
+	if err == nil && len(found.Forms) == 0 && found.Sessions == 0 {
+		clean := ""
+		if !p.dryRun {
+			clean = ", nor in what files of the embedded database have of deleted rows"
+		}
+		err = fmt.Errorf("this name is nowhere in the store%s: write it as submissions have it, "+
+			"in the same upper and lower case", clean)
 	}
-	return p.store.RemoveName(ctx, key, p.name)
+	return errors.Join(err, p.print(found))
 }
-
-// unlessGone passes over what was deleted meanwhile.
-func unlessGone(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// made reports whether the person has made a change.
-func (p *person) made(step store.Step) bool { return step.Username == p.name }
 
 // print says what was found.
-func (p *person) print() error {
+func (p *person) print(found *service.PersonalData) error {
 	out := tabwriter.NewWriter(p.streams.Out, 0, 0, 2, ' ', 0)
-	if len(p.found) > 0 {
+	if len(found.Forms) > 0 {
 		_, _ = fmt.Fprintln(out, "PAGE\tFORM\tSUBMISSIONS\tFILES\tCHANGES TO OTHERS") // Flush returns the error
 	}
-	for _, f := range p.found {
-		_, _ = fmt.Fprintf(out, "%d\t%s\t%d\t%d\t%d\n", f.PageID, f.FormID, f.Count, f.files, f.changes)
+	for _, f := range found.Forms {
+		_, _ = fmt.Fprintf(out, "%d\t%s\t%d\t%d\t%d\n", f.PageID, f.FormID, f.Count, f.Files, f.Changes)
 	}
 	if p.erase {
-		_, _ = fmt.Fprintf(out, "Sessions: %d.\n", p.sessions)
+		_, _ = fmt.Fprintf(out, "Sessions: %d.\n", found.Sessions)
 	}
 	_, _ = fmt.Fprintln(out, "Anonymous submissions can't be found by a name.")
 	return out.Flush()
-}
-
-func keyOf(s forms.Submission) store.Key {
-	return store.Key{PageID: s.PageID, FormID: s.FormID, ID: s.ID}
 }

@@ -165,7 +165,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 		reloadOn(ctx, hangUps, log, users.Reload, source.Reload, srv.Reload, listeners.Reload)
 	}
 	return runWith(ctx, &tasks, srv.Run, users.Watch, source.Run, sessions.Run, listeners.Watch,
-		newDelivery(c, store, source, listeners, opts.Metrics, log), reload,
+		newDelivery(c, store, svc, listeners, opts.Metrics, log), reload,
 		func(ctx context.Context) { svc.RunSweeps(ctx, c.sweepInterval, log) })
 }
 
@@ -179,7 +179,7 @@ func (c *config) checkFiles() (err error) {
 // openServed opens the store with the key that belongs to it.
 func openServed(ctx context.Context, c *config, log *slog.Logger) (_ store.Engine, key []byte, err error) {
 	c.database.Log = log
-	s, err := c.at.open(ctx, c.database)
+	s, err := c.at.open(ctx, opening{Options: c.database})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -188,9 +188,6 @@ func openServed(ctx context.Context, c *config, log *slog.Logger) (_ store.Engin
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if err := refuseUnfinished(ctx, s); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", c.at, err)
-	}
 	if c.at.dir != "" { // beside a database elsewhere, it holds the key alone
 		if err := durable.MkdirAll(c.at.dir, 0o700); err != nil {
 			return nil, nil, fmt.Errorf("create data directory: %w", err)

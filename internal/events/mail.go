@@ -241,7 +241,7 @@ func (m *Mailer) message(n Mail) *mail.Msg {
 	why := l.Text("The form has your address under \"notify\". To get no more such mails, have it removed there.")
 	if n.Submission != 0 {
 		subject, page = l.Text("Your submission: {0}", title), "submission/"+strconv.FormatInt(n.Submission, 10)
-		news = l.Text("We have received it.") + "\n\n"
+		news = l.Text("We have received your submission.") + "\n\n"
 		why = l.Text("Your address is an answer in it. If somebody else has written it there, ignore this mail.")
 	}
 	if n.Changed {

@@ -89,7 +89,7 @@ func TestMailMessage(t *testing.T) {
 	for i, want := range []struct{ to, subject, text string }{
 		{"<hr@example.org>", "3 new submissions: Leave request", "https://forms.example.org/page/102/form/leave/results" + notify},
 		{"<o'neil+x@Example.org>", "1 new submission: Übergabe – 引き継ぎ 🎉", "https://forms.example.org/page/7/form/gr%C3%B6%C3%9Fe.1/results" + notify},
-		{"<hr@example.org>", "Your submission: Leave request", "We have received it.\n\n" + submission},
+		{"<hr@example.org>", "Your submission: Leave request", "We have received your submission.\n\n" + submission},
 		{"<hr@example.org>", "Your submission: a Bcc: evil@example.org", "Editors of the form have changed something about it.\n\n" + submission},
 		{"<hr@example.org>", "1 neue Einsendung: Leave request", "https://forms.example.org/page/102/form/leave/results\n\n" + why},
 	} {

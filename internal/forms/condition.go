@@ -2,7 +2,6 @@ package forms
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,23 +101,15 @@ func (r Rule) Scans(f *Field) bool {
 }
 
 // equal compares two answers. Several values are a set: their order follows that of the
-// options on the page, which may change. The time grows with the answer, not with answer times other.
+// options on the page, which may change.
 func (f *Field) equal(answer, other string) bool {
-	if answer == other || !f.MultiValue() {
-		return answer == other
-	}
-	found := map[string]bool{} // of other's values
-	for part := range strings.SplitSeq(other, Separator) {
-		found[part] = false
-	}
-	for part := range strings.SplitSeq(answer, Separator) {
-		if again, known := found[part]; !known {
-			return false
-		} else if !again {
-			found[part] = true
-		}
-	}
-	return !slices.Contains(slices.Collect(maps.Values(found)), false)
+	return answer == other || f.MultiValue() && slices.Equal(asSet(answer), asSet(other))
+}
+
+func asSet(answer string) []string {
+	values := strings.Split(answer, Separator)
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 // hasPart reports whether part is one of the values that are joined.

@@ -42,14 +42,6 @@ func DecodeFiles(text []byte) ([]StoredFile, error) {
 	return files, nil
 }
 
-// CheckFileSize returns what is wrong with the size of a file, or nil.
-func (f *Field) CheckFileSize(size int64) *Message {
-	if f.MaxSize == 0 || size <= f.MaxSize {
-		return nil
-	}
-	return Say("must be at most {0}", SizeText(f.MaxSize))
-}
-
 // sizeUnits are units of size, with the texts that name them.
 var sizeUnits = []struct {
 	decimal, binary         int64

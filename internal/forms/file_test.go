@@ -34,18 +34,6 @@ func TestDamagedFilesAreAnError(t *testing.T) {
 	}
 }
 
-func TestMaxSize(t *testing.T) {
-	f := Field{Type: File, MaxSize: 5_000_000}
-	for size, want := range map[int64]string{0: "", 5_000_000: "", 5_000_001: "must be at most 5 MB"} {
-		if got := f.CheckFileSize(size).String(); got != want {
-			t.Errorf("%d bytes: %q, want %q", size, got, want)
-		}
-	}
-	if got := (&Field{Type: File}).CheckFileSize(1 << 40); got != nil {
-		t.Errorf("without a limit: %q", got)
-	}
-}
-
 func TestSizeText(t *testing.T) {
 	for size, want := range map[int64]string{
 		0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1999: "1.9 kB", 5_000_000: "5 MB", 5_999_999: "5.9 MB", 1_500_000: "1.5 MB", 128_000: "128 kB",

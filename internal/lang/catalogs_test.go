@@ -270,8 +270,8 @@ msgstr[1] "{0} Es"
 func FuzzCatalog(f *testing.F) {
 	f.Add("#: a\n\n\nmsgid \"\"\"\n", "a\\n", "\"b\"\tc|")
 	f.Fuzz(func(t *testing.T, file, text, translated string) {
-		if text == "" || strings.ContainsAny(text+translated, "\r\x00|") || strconv.Quote(text+translated) != quote(text+translated) {
-			t.Skip()
+		if text == "" || strings.Contains(text, "|") || strconv.Quote(text) != quote(text) || strconv.Quote(translated) != quote(translated) {
+			return // no text of a message
 		}
 		file += "\n\n" + (&used{text: text}).write(entry{"msgstr": translated})
 		all := parse(file)

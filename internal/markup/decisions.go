@@ -37,7 +37,7 @@ func (r *formReader) submitterMail(n *yaml.Node) {
 			"nobody could be told about a submission of an anonymous form: who sent it is not stored")
 	case f.Fields[rank].Validation != forms.Email:
 		r.errorf(n.Column, `add "validate: email" to the field, or name another one`,
-			"submitterMail names field %s, which need not have an e-mail address", quote(n.Value))
+			"field %s may hold any text", quote(n.Value))
 	case f.Fields[rank].ByEditors:
 		r.errorf(n.Column, `remove "by" from the field, or name another one`,
 			"submitterMail names field %s, which whoever submits can't fill in", quote(n.Value))

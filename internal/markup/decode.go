@@ -3,6 +3,7 @@ package markup
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -168,8 +169,12 @@ func (p *reader) boolean(m *yaml.Node, key string) bool {
 		return true
 	case isNull(n):
 		p.errorf(n.Column, "use true or false", "%s has no value", key)
+	case slices.Contains([]string{"true", "yes", "y", "on", "1"}, strings.ToLower(n.Value)):
+		p.errorf(n.Column, "", "write true instead of %s", quote(n.Value))
+	case slices.Contains([]string{"false", "no", "n", "off", "0"}, strings.ToLower(n.Value)):
+		p.errorf(n.Column, "", "write false instead of %s", quote(n.Value))
 	default:
-		p.errorf(n.Column, "use true or false", "%s must be true or false, not %s", key, quote(n.Value))
+		p.errorf(n.Column, "", "%s must be true or false, not %s", key, quote(n.Value))
 	}
 	return false
 }

@@ -77,11 +77,11 @@ func (e *excerpt) pageOffset(at int) int {
 	return e.marks[i].src + at - e.marks[i].at
 }
 
-// locator returns a function that gives the page offset of a line and column of
-// the text; of the line's end when the column is beyond it. It takes linear time
-// in all if it is asked in the order of the text.
-func (e *excerpt) locator() func(line, column int) int {
-	text, starts := e.text(), []int{0}
+// locator returns a function that gives the offset of a line and column of a text;
+// of the line's end when the column is beyond it. It takes linear time in all if it
+// is asked in the order of the text.
+func locator(text string) func(line, column int) int {
+	starts := []int{0}
 	for i := range len(text) {
 		if text[i] == '\n' {
 			starts = append(starts, i+1)
@@ -100,7 +100,7 @@ func (e *excerpt) locator() func(line, column int) int {
 			}
 			at += n
 		}
-		return e.pageOffset(at)
+		return at
 	}
 }
 

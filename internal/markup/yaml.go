@@ -1,7 +1,6 @@
 package markup
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +33,8 @@ func (yamlLimits) CheckAlias(_, _ int) error { return nil }
 // The columns of its nodes are offsets on the page. The text is that of the excerpt,
 // character by character, with other spaces. A text that is not YAML is reported.
 func (p *reader) parseYAML(text string, e *excerpt) *yaml.Node {
-	locate := e.locator()
+	inText, inExcerpt := locator(text), locator(e.text())
+	locate := func(line, column int) int { return e.pageOffset(inExcerpt(line, column)) }
 	if !p.checkPrintable(text, locate) {
 		return nil
 	}
@@ -56,40 +56,38 @@ func (p *reader) parseYAML(text string, e *excerpt) *yaml.Node {
 	switch {
 	case errors.Is(err, io.EOF):
 		root := first.Content[0]
-		p.setOffsets(root, locate)
+		p.setOffsets(root, locate, func(n *yaml.Node) bool {
+			return !strings.HasPrefix(text[inText(n.Line, n.Column):], n.Value)
+		})
 		if p.expandAliases(root) {
 			return root
 		}
 	case err != nil:
-		p.reportYAML(err, locate)
+		p.reportYAML(err, text, inText, locate)
 	default:
 		p.errorf(locate(second.Line, second.Column), "write one form in a block", "a second YAML document begins here")
 	}
 	return nil
 }
 
-// setOffsets makes columns offsets on the page.
-func (p *reader) setOffsets(n *yaml.Node, locate func(line, column int) int) {
-	n.Column = locate(n.Line, n.Column)
+// setOffsets makes columns offsets on the page. YAML joins a plain text that runs over several lines with spaces:
+// in brackets, these are probably several options.
+func (p *reader) setOffsets(n *yaml.Node, locate func(line, column int) int, isJoined func(*yaml.Node) bool) {
+	const notPlain = quotedStyles | yaml.TaggedStyle
 	for _, child := range n.Content {
-		p.setOffsets(child, locate)
-		if n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0 && p.spansLines(child) {
+		joined := n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0 &&
+			child.Kind == yaml.ScalarNode && child.Style&notPlain == 0 && child.Anchor == "" && isJoined(child)
+		p.setOffsets(child, locate, isJoined)
+		if joined {
 			p.errorf(child.Column, "write "+oneALine+", or put commas between them, or all of a long one into quotes",
 				"%s runs over several lines in brackets", quote(child.Value))
 		}
 	}
+	n.Column = locate(n.Line, n.Column)
 }
 
 // oneALine is how a column of a spreadsheet becomes options.
 const oneALine = "one choice a line, each after a dash"
-
-// spansLines reports whether a text without quotes has several lines. YAML joins them with spaces, so that its
-// value is as long as it is on the page.
-func (p *reader) spansLines(n *yaml.Node) bool {
-	src := p.src[n.Column:]
-	return n.Kind == yaml.ScalarNode && n.Style&quotedStyles == 0 &&
-		bytes.Contains(src[:min(len(n.Value), len(src))], []byte("\n"))
-}
 
 // expandAliases replaces aliases by their targets, so that those who read the nodes meet
 // none. What would be too large then is refused.

@@ -1,11 +1,10 @@
 package markup
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -41,6 +40,7 @@ var yamlMistakes = []yamlMistake{
 	mistake("'-' indicator", `\x00(id|section|value|field)\b`, entryHint),
 	mistake("expected ',' or", `(?s)[^\s,\[{] (#).*\x00`, `put the text into quotes: a comment begins with " #"`),
 	mistake("expected ',' or", "", "close it, and put commas between values in brackets"),
+	mistake("node content", `\x00(-)`, "write "+oneALine+", without brackets"),
 	mistake("did not find expected", `\n *\x00(-)`, "let all dashes of a list begin in the same column"),
 	mistake("'-' indicator", `\x00()`, columnHint),
 	mistake("expected key", `\n *\x00()`, columnHint),
@@ -54,30 +54,31 @@ var yamlMistakes = []yamlMistake{
 }
 
 // reportYAML reports why a text is not YAML. The parser's own words help only where no hint is known.
-func (p *reader) reportYAML(err error, locate func(line, column int) int) {
+func (p *reader) reportYAML(err error, text string, inText, locate func(line, column int) int) {
 	var found *yaml.LoadError
 	if !errors.As(err, &found) || found.Mark.Line < 1 {
 		p.errorf(locate(1, 1), "", "this is not YAML: %v", err)
 		return
 	}
-	line := found.Mark.Line
-	from, stopped := locate(line-2, 1), min(locate(line, found.Mark.Column), len(p.src)) // without the last line end
-	rest, _, _ := bytes.Cut(p.src[stopped:], []byte("\n"))
-	lines := fmt.Sprintf("%s\x00%s", p.src[from:stopped], rest)
-	at := stopped
-	if found.ContextMark.Line > 0 {
-		at = locate(found.ContextMark.Line, found.ContextMark.Column)
-	}
+	mark := found.Mark
+	before, stopped := inText(mark.Line-2, 1), inText(mark.Line, mark.Column)
+	rest, _, _ := strings.Cut(text[stopped:], "\n")
+	lines := text[before:stopped] + "\x00" + rest
 	for _, m := range yamlMistakes {
 		groups := m.lines.FindStringSubmatchIndex(lines)
 		if groups == nil || !strings.Contains(found.Message, m.message) {
 			continue
 		}
-		if len(groups) > 2 {
-			at = min(from+groups[2], stopped)
+		if found.ContextMark.Line > 0 {
+			mark = found.ContextMark
 		}
-		p.errorf(at, m.hint, "this is not YAML")
+		if len(groups) > 2 {
+			upTo := text[:min(before+groups[2], stopped)]
+			mark.Line = 1 + strings.Count(upTo, "\n")
+			mark.Column = 1 + utf8.RuneCountInString(upTo[1+strings.LastIndex(upTo, "\n"):])
+		}
+		p.errorf(locate(mark.Line, mark.Column), m.hint, "this is not YAML")
 		return
 	}
-	p.errorf(stopped, "", "this is not YAML: %s", found.Message)
+	p.errorf(locate(mark.Line, mark.Column), "", "this is not YAML: %s", found.Message)
 }

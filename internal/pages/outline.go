@@ -26,7 +26,7 @@ type outline struct {
 const maxOutline = 32 << 10
 
 // setOutline remembers a page that was read, if it has forms.
-func (w *Wiki) setOutline(ctx context.Context, page *Page) {
+func (w *Wiki) setOutline(ctx context.Context, page *Page) error {
 	o := outline{Page: page.ID, Title: page.Title}
 	for _, f := range page.Forms {
 		form := []string{f.ID}
@@ -39,9 +39,7 @@ func (w *Wiki) setOutline(ctx context.Context, page *Page) {
 	if len(o.Forms) == 0 || len(text) > maxOutline {
 		text = nil
 	}
-	if err := w.Memory.SetOutline(ctx, page.ID, string(text)); err != nil {
-		w.Logger.Warn("a page can't be remembered for the list of forms after a restart", "page", page.ID, "error", err)
-	}
+	return w.Memory.SetOutline(ctx, page.ID, string(text))
 }
 
 // outlines returns the pages that are remembered, and not in memory.

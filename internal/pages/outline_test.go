@@ -1,6 +1,10 @@
 package pages_test
 
 import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +62,23 @@ func TestWikiIsListedAfterRestart(t *testing.T) {
 			}
 			testkit.Eventually(t, "a page without forms is forgotten", func() bool { return outlines(t, memory) == len(ids)-1 })
 		})
+	}
+}
+
+type panicking struct{ pages.Memory }
+
+func (panicking) SetOutline(context.Context, int64, string) error { panic("at the disco") }
+
+// A panic while a page is remembered is logged, and ends neither the process nor the request.
+func TestPanicOfMemory(t *testing.T) {
+	l := newLive(t)
+	log, to := io.Pipe()
+	l.Memory, l.Logger = panicking{}, slog.New(slog.NewTextHandler(to, nil))
+	go l.wants("the page", caller("ann"), "a")
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		if line := lines.Text(); strings.Contains(line, "can't be remembered") && strings.Contains(line, "at the disco") {
+			return
+		}
 	}
 }
 

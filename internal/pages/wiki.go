@@ -358,7 +358,12 @@ func (w *Wiki) readText(
 	w.AddKeeps(nil, next.Page)
 	w.pages.Set(page.ID, next)
 	if w.Memory != nil {
-		go w.setOutline(context.WithoutCancel(ctx), next.Page)
+		ctx := context.WithoutCancel(ctx)
+		go func() {
+			if err := panics.ToError(func() error { return w.setOutline(ctx, next.Page) }); err != nil {
+				w.Logger.Warn("a page can't be remembered for the list of forms after a restart", "page", page.ID, "error", err)
+			}
+		}()
 	}
 	log := w.Logger.With("title", page.Title)
 	logDiagnostics(log.With("page", page.ID), parsed.Diagnostics)

@@ -87,7 +87,7 @@ func (c *Call) Receive(
 	answers, bad := read(before)
 	access, err = c.Reopen()
 	if err != nil {
-		before.DropFiles(c.Context(), service.StagedFiles(answers))
+		before.DropFiles(service.StagedFiles(answers))
 		return nil, nil, err
 	}
 	return access, access.Form.CurrentAnswers(answers), bad

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -66,7 +65,7 @@ func DecodeMultipart(w http.ResponseWriter, c *Call, access *service.Access, ext
 		faults: map[string][]*forms.Message{},
 	}
 	if err := parts.readAll(m.part); err != nil {
-		access.DropFiles(c.Context(), service.StagedFiles(m.answers))
+		access.DropFiles(service.StagedFiles(m.answers))
 		c.CloseUnread(w)
 		return nil, parts.explain(c, err)
 	}
@@ -226,7 +225,7 @@ func (m *multipartBody) stage(name string, field *forms.Field, fileName, declare
 		message := invalid.Fields[field.ID]
 		if m.extra != nil {
 			named := forms.Named(forms.Say("“{0}”", field.Label), message)
-			m.faults[name] = nameFile(m.faults[name], named, fileName)
+			m.faults[name] = append(m.faults[name], named)
 			a.Misfit = forms.Join(m.faults[name])
 		}
 		m.misfit(name, field, message)
@@ -238,17 +237,6 @@ func (m *multipartBody) stage(name string, field *forms.Field, fileName, declare
 	a.Files = append(a.Files, file)
 	addName(a, file.Name)
 	return nil
-}
-
-// nameFile adds a file to the faults of a field, each of which names its files.
-func nameFile(faults []*forms.Message, message *forms.Message, fileName string) []*forms.Message {
-	for _, fault := range faults {
-		if names, _ := fault.Args[1].([]string); fmt.Sprint(fault.Args[0]) == message.String() {
-			fault.Args[1] = append(names, fileName)
-			return faults
-		}
-	}
-	return append(faults, forms.Say("{0} ({1})", message, []string{fileName}))
 }
 
 // addName adds the name of a file to the value of its field.

@@ -57,12 +57,9 @@ func (f *countedFiles) StageFile(ctx context.Context, r io.Reader) (forms.Stored
 	return file, err
 }
 
-func (f *countedFiles) DropFile(ctx context.Context, id int64) error {
-	err := f.Files.DropFile(ctx, id)
-	if err == nil {
-		f.staged.Add(-1)
-	}
-	return err
+func (f *countedFiles) DropFile(id int64) {
+	f.Files.DropFile(id)
+	f.staged.Add(-1)
 }
 
 // env decodes bodies for one form.
@@ -196,25 +193,25 @@ func TestExtraFileIsRefused(t *testing.T) {
 // A page tells all files that are wrong by their names.
 func TestFaultyFilesAreNamed(t *testing.T) {
 	e := newEnv(t, enginetest.SQLite)
-	const accept = "takes image/*, .pdf: the name, the type and the content of a file must agree with it"
+	const accept = "“Picture” takes only pictures and PDF files, and %s is neither"
 	large := "%PDF-1.7" + strings.Repeat("x", 993)
 	for name, tt := range map[string]struct {
 		parts []part
 		want  map[string]string
 	}{
-		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": "“Picture” " + accept + " (a.exe)"}},
-		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": "“Picture” " + accept + " (a.exe, b.exe)"}},
+		"one": {[]part{{"pic", "a.exe", "MZ"}}, map[string]string{"pic": fmt.Sprintf(accept, "a.exe")}},
+		"two": {[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.exe", "MZ"}}, map[string]string{"pic": fmt.Sprintf(accept+"; "+accept, "a.exe", "b.exe")}},
 		"a good one between": {
 			[]part{{"pic", "a.exe", "MZ"}, {"pic", "b.pdf", "%PDF-1.7"}, {"pic", "c.exe", "MZ"}, {"doc", "d", "x"}},
-			map[string]string{"pic": "“Picture” " + accept + " (a.exe, c.exe)"},
+			map[string]string{"pic": fmt.Sprintf(accept+"; "+accept, "a.exe", "c.exe")},
 		},
 		"for other reasons": {
 			[]part{{"pic", "a.pdf", "%PDF-1.7"}, {"pic", "b.pdf", large}, {"pic", "c.pdf", "text"}, {"pic", "d.pdf", large}},
-			map[string]string{"pic": "“Picture” must be at most 1 kB (b.pdf, d.pdf); “Picture” " + accept + " (c.pdf)"},
+			map[string]string{"pic": fmt.Sprintf("%s; "+accept+"; %s", "“Picture” must be at most 1 kB, and b.pdf is larger", "c.pdf", "“Picture” must be at most 1 kB, and d.pdf is larger")},
 		},
 		"of two fields": {
 			[]part{{"pic", "a.exe", "MZ"}, {"proof", "b.exe", "MZ"}},
-			map[string]string{"pic": "“Picture” " + accept + " (a.exe)", "proof": "“Proof” takes .pdf: the name, the type and the content of a file must agree with it (b.exe)"},
+			map[string]string{"pic": fmt.Sprintf(accept, "a.exe"), "proof": "“Proof” takes only PDF files, and b.exe is something else"},
 		},
 	} {
 		answers, err := e.decode(t, bodyOf(tt.parts...), url.Values{})
@@ -230,7 +227,7 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		e.access.DropFiles(t.Context(), service.StagedFiles(answers))
+		e.access.DropFiles(service.StagedFiles(answers))
 	}
 	if n := e.files.staged.Load(); n != 0 {
 		t.Errorf("%d files are staged", n)
@@ -342,7 +339,7 @@ func (e *env) check(t *testing.T, body []byte, answers []forms.Answer, err error
 	if staged := e.files.staged.Load(); staged != int64(len(files)) {
 		t.Fatalf("%q: %d contents are staged for %d files", body, staged, len(files))
 	}
-	e.access.DropFiles(t.Context(), files)
+	e.access.DropFiles(files)
 }
 
 const partsType = MultipartType + "; boundary=a-boundary"

@@ -170,8 +170,8 @@ const fieldFaults = `
 	file for a text field | title=x & doc@a.txt=content & mail@a=b | {"mail":"takes no files"}
 	text for a file field | title=x & doc=a.txt | {"doc":"must be sent as a file: the part needs a filename"}
 	text and file for a field | title=x & doc@a.txt=content & doc= | {"doc":"must be sent as files only"}
-	content against accept | title=x & doc@a.txt=content & pic@a.png=<html> | {"pic":"takes image/*, .pdf: the name, the type and the content of a file must agree with it"}
-	a shown field's file | title=x & proof@a.pdf=text & kind=proof | {"proof":"takes .pdf: the name, the type and the content of a file must agree with it"}
+	content against accept | title=x & doc@a.txt=content & pic@a.png=<html> | {"pic":"takes only pictures and PDF files, and a.png is neither"}
+	a shown field's file | title=x & proof@a.pdf=text & kind=proof | {"proof":"takes only PDF files, and a.pdf is something else"}
 	a shown field without a file | title=x & doc@a.txt=content & kind=proof | {"proof":"is required"}
 	a file and then a text, after a fault | mail=x & title=x & doc@a.txt=content & doc= | {"doc":"must be sent as files only","mail":"must be an e-mail address such as name@example.org"}
 `
@@ -212,7 +212,7 @@ func multipartFaults() []multipartFault {
 		{"charset of a part", multipartOf(with(title, "Content-Type", "text/plain; charset=iso-8859-1")), 400, `{"title":"must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, and not as a multipart of its own"},"errors":[]`},
 		{"_charset_", multipartOf(textPart("_charset_", "windows-1252"), title), 400, `{},"errors":["_charset_ must be UTF-8: send the body in UTF-8"]`},
 		{"nested multipart", multipartOf(title, with(doc, "Content-Type", "multipart/mixed; boundary=x")), 400, `{"doc":"must be sent as it is, texts in UTF-8: without Content-Transfer-Encoding, and not as a multipart of its own"},"errors":[]`},
-		{"beyond maxSize", multipartOf(title, doc, filePart("pic", "a.pdf", "%PDF-1.7"+strings.Repeat("x", 993))), 400, `{"pic":"must be at most 1 kB"},"errors":[]`},
+		{"beyond maxSize", multipartOf(title, doc, filePart("pic", "a.pdf", "%PDF-1.7"+strings.Repeat("x", 993))), 400, `{"pic":"must be at most 1 kB, and a.pdf is larger"},"errors":[]`},
 		{"empty", "", 400, `{},"errors":["the body is not valid multipart/form-data: it ends before its last boundary"]`},
 		{"cut off after a name", strings.SplitN(whole, "\r\n\r\n", 2)[0], 400, ""},
 		{"cut off in a file", whole[:len(whole)-20], 400, ""},

@@ -21,6 +21,61 @@ func accepts(f *forms.Field, name, declared string, content *mimetype.MIME) bool
 	})
 }
 
+// wrongKind says that a field does not take a file.
+func wrongKind(f *forms.Field, name string) *forms.Message {
+	if len(kindsOf(f)) == 2 {
+		return forms.Say("takes only {0}, and {1} is neither", FileKinds(f), name)
+	}
+	return forms.Say("takes only {0}, and {1} is something else", FileKinds(f), name)
+}
+
+// FileKinds says which files a field takes, as in "PDF files and pictures".
+func FileKinds(f *forms.Field) (text *forms.Message) {
+	kinds := kindsOf(f)
+	for i, kind := range kinds {
+		switch i {
+		case 0:
+			text = kind
+		case len(kinds) - 1:
+			text = forms.Say("{0} and {1}", text, kind)
+		default:
+			text = forms.Say("{0}, {1}", text, kind)
+		}
+	}
+	return text
+}
+
+// kindsOf returns the kinds of files that a field takes, each once.
+func kindsOf(f *forms.Field) (kinds []*forms.Message) {
+	for _, token := range f.Accept {
+		kind := kindOf(token)
+		if !slices.ContainsFunc(kinds, func(m *forms.Message) bool { return m.String() == kind.String() }) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+func kindOf(token string) *forms.Message {
+	switch token {
+	case "*/*":
+		return forms.Say("all files")
+	case "image/*":
+		return forms.Say("pictures")
+	case "video/*":
+		return forms.Say("videos")
+	case "audio/*":
+		return forms.Say("sound files")
+	}
+	if known := lookup(token); known != nil && known.Extension() != "" {
+		token = known.Extension()
+	}
+	if ext, ok := strings.CutPrefix(token, "."); ok {
+		token = strings.ToUpper(ext)
+	}
+	return forms.Say("{0} files", token)
+}
+
 // declares reports whether the type that a client sent matches an accepted type
 // or range. Clients that don't know a file's type say so or send none; then the
 // content alone decides.

@@ -115,3 +115,19 @@ func TestSignedTypesAreKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestFileKinds(t *testing.T) {
+	for accept, want := range map[string]string{
+		"":                               "",
+		".pdf":                           "PDF files",
+		".pdf image/*":                   "PDF files and pictures",
+		".pdf application/pdf .jpg":      "PDF files and JPG files",
+		"video/* audio/* image/png .odt": "videos, sound files, PNG files and ODT files",
+		"*/*":                            "all files",
+		"application/x-unknown":          "application/x-unknown files",
+	} {
+		if got := FileKinds(&forms.Field{Accept: strings.Fields(accept)}).String(); got != want {
+			t.Errorf("%s: %q, want %q", accept, got, want)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func (a *Access) Create(
 	ctx context.Context, answers []forms.Answer, key string,
 ) (sub forms.Submission, replayed bool, err error) {
 	if staged := StagedFiles(answers); len(staged) > 0 {
-		defer func() { a.dropUnused(ctx, staged, sub, err) }()
+		defer func() { a.dropUnused(staged, sub, err) }()
 	}
 	if a.Rights.Blocked {
 		return forms.Submission{}, false, errBlocked
@@ -223,7 +223,7 @@ func (a *Access) Merge(
 	ctx context.Context, id int64, answers []forms.Answer, pre Precondition, admit func(size int) error,
 ) (merged forms.Submission, err error) {
 	if staged := StagedFiles(answers); len(staged) > 0 {
-		defer func() { a.dropUnused(ctx, staged, merged, err) }()
+		defer func() { a.dropUnused(staged, merged, err) }()
 	}
 	// Only what is stored tells how large the merged submission is.
 	stored, err := a.Get(ctx, id)
@@ -304,7 +304,7 @@ func size(entries []forms.Entry) (n int64) {
 // ValidateNew returns the error that Create would return now. It stores nothing.
 // The files of the answers are dropped.
 func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key string) error {
-	defer a.DropFiles(ctx, StagedFiles(answers))
+	defer a.DropFiles(StagedFiles(answers))
 	if a.Rights.Blocked {
 		return errBlocked
 	}
@@ -328,7 +328,7 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key st
 // ValidateMerge returns the error that Merge would return for the submission as
 // it is stored now. It changes nothing. The files of the answers are dropped.
 func (a *Access) ValidateMerge(ctx context.Context, id int64, answers []forms.Answer, pre Precondition) error {
-	defer a.DropFiles(ctx, StagedFiles(answers))
+	defer a.DropFiles(StagedFiles(answers))
 	stored, err := a.Get(ctx, id)
 	if err != nil {
 		return err
@@ -360,8 +360,20 @@ func (a *Access) Delete(ctx context.Context, id int64, pre Precondition) error {
 		}
 		return cmp.Or(a.MayDelete(sub, sub.Values), a.check(pre, sub))
 	}
-	told := a.events(store.SubmissionDeleted, a.service.opts.Now(), nil)
-	err := a.service.opts.Store.Delete(ctx, a.key(id), check, told...)
-	a.countWrite()
-	return Explain(err)
+	return Explain(a.service.remove(ctx, a.key(id), a.anonymous, check))
+}
+
+// remove deletes a submission for good, and tells listeners. Its form may have left the page.
+func (s *Service) remove(ctx context.Context, key store.Key, anonymous bool, check func(forms.Submission) error) error {
+	var told []store.Event
+	if s.opts.Events != nil {
+		form := &forms.Form{PageID: key.PageID, ID: key.FormID}
+		told = s.opts.Events(form, "", anonymous, store.SubmissionDeleted, s.opts.Now(), nil)
+	}
+	defer s.writeCount(key).Add(1)
+	return s.opts.Store.Delete(ctx, key, check, told...)
+}
+
+func keyOf(s forms.Submission) store.Key {
+	return store.Key{PageID: s.PageID, FormID: s.FormID, ID: s.ID}
 }

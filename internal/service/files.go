@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/gabriel-vasile/mimetype"
 
@@ -46,25 +45,25 @@ func (a *Access) StageFile(
 	buffered := bufio.NewReaderSize(from, sniffBytes)
 	head, err := buffered.Peek(sniffBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return forms.StoredFile{}, a.stageError(field, from, err)
+		return forms.StoredFile{}, a.stageError(field, name, from, err)
 	}
 	content := mimetype.Detect(head)
 	if !accepts(field, name, declaredType, content) {
-		return forms.StoredFile{}, forms.InvalidField(field.ID,
-			forms.Say("takes {0}: the name, the type and the content of a file must agree with it", field.Accept))
+		return forms.StoredFile{}, forms.InvalidField(field.ID, wrongKind(field, name))
 	}
 	file, err := a.service.opts.Files.StageFile(ctx, buffered)
 	if err != nil {
-		return forms.StoredFile{}, a.stageError(field, from, err)
+		return forms.StoredFile{}, a.stageError(field, name, from, err)
 	}
 	file.FieldID, file.Name, file.Type = field.ID, name, content.String()
 	return file, nil
 }
 
-func (a *Access) stageError(field *forms.Field, from *fileReader, err error) error {
+func (a *Access) stageError(field *forms.Field, name string, from *fileReader, err error) error {
 	switch {
-	case from.tooLarge() && field.CheckFileSize(from.read) != nil: // the limit of the field
-		return forms.InvalidField(field.ID, field.CheckFileSize(from.read))
+	case from.tooLarge() && from.limit == field.MaxSize:
+		return forms.InvalidField(field.ID,
+			forms.Say("must be at most {0}, and {1} is larger", forms.SizeText(field.MaxSize), name))
 	case from.tooLarge():
 		return NewError(TooLarge, forms.Say("A file is too large: each may have at most {0}. Nothing was changed.",
 			forms.SizeText(a.service.opts.MaxFile)))
@@ -102,26 +101,16 @@ func (f *fileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dropTimeout bounds how long a request that has failed waits for its files
-// to be removed. The store removes later what is still there then.
-const dropTimeout = 5 * time.Second
-
-// DropFiles removes the contents of files that were staged and not stored.
-// What can't be removed now, the store removes later.
-func (a *Access) DropFiles(ctx context.Context, files []forms.StoredFile) {
-	if len(files) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
-	defer cancel()
+// DropFiles has the contents of files removed that were staged and not stored.
+func (a *Access) DropFiles(files []forms.StoredFile) {
 	for _, file := range files {
-		_ = a.service.opts.Files.DropFile(ctx, file.ID) // the store removes it later
+		a.service.opts.Files.DropFile(file.ID)
 	}
 }
 
 // dropUnused drops staged files that did not become part of a submission. When it
 // is not known whether they did, it leaves them to the store.
-func (a *Access) dropUnused(ctx context.Context, staged []forms.StoredFile, stored forms.Submission, err error) {
+func (a *Access) dropUnused(staged []forms.StoredFile, stored forms.Submission, err error) {
 	var failure *Error
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		(errors.As(err, &failure) && (failure.Kind == Unavailable || failure.Kind == InDoubt)) {
@@ -130,7 +119,7 @@ func (a *Access) dropUnused(ctx context.Context, staged []forms.StoredFile, stor
 	unused := slices.DeleteFunc(staged, func(file forms.StoredFile) bool {
 		return err == nil && slices.ContainsFunc(stored.Files, func(f forms.StoredFile) bool { return f.ID == file.ID })
 	})
-	a.DropFiles(ctx, unused)
+	a.DropFiles(unused)
 }
 
 // StagedFiles returns the files that the answers hold.

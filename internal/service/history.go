@@ -23,7 +23,7 @@ func (a *Access) step(now time.Time, before map[string]string) *store.Step {
 // who are no editors don't see those of texts that only editors write.
 func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Step, error) {
 	again := func() (forms.Submission, error) { return a.Get(ctx, sub.ID) }
-	_, all, err := ReadHistory(ctx, a.service.opts.Store, a.Form, sub, again)
+	_, all, err := a.service.readHistory(ctx, a.Form, sub, again)
 	steps := all[:0]
 	for _, step := range all {
 		if a.Form.Anonymous {
@@ -38,16 +38,16 @@ func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Ste
 	return steps, Explain(err)
 }
 
-// ReadHistory returns the changes of a submission, the oldest first, by the ids that fields have now. It returns them
+// readHistory returns the changes of a submission, the oldest first, by the ids that fields have now. It returns them
 // with the submission that they belong to: it may have changed since it was read. get reads it again, with these ids.
-func ReadHistory(
-	ctx context.Context, from store.Store, form *forms.Form, sub forms.Submission, get func() (forms.Submission, error),
+func (s *Service) readHistory(
+	ctx context.Context, form *forms.Form, sub forms.Submission, get func() (forms.Submission, error),
 ) (forms.Submission, []forms.Step, error) {
 	var stored []store.Step
 	for same := false; !same; {
 		var err error
 		again := sub
-		if stored, err = from.History(ctx, sub.ID); err == nil {
+		if stored, err = s.opts.Store.History(ctx, sub.ID); err == nil {
 			again, err = get()
 		}
 		if err != nil {
@@ -59,9 +59,9 @@ func ReadHistory(
 	}
 	current, err := sub.Values()
 	index, steps := form.Index(), make([]forms.Step, len(stored))
-	for i, s := range slices.Backward(stored) { // the value after a change is the one before the next
-		before := form.CurrentStep(s.Before, current)
-		steps[i] = forms.Step{At: s.At, Username: s.Username, Changes: index.Changes(before, current)}
+	for i, step := range slices.Backward(stored) { // the value after a change is the one before the next
+		before := form.CurrentStep(step.Before, current)
+		steps[i] = forms.Step{At: step.At, Username: step.Username, Changes: index.Changes(before, current)}
 	}
 	return sub, steps, err
 }

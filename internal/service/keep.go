@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -79,7 +78,6 @@ const sweepRows = 1000
 // sweepForm deletes the submissions of a form that are too old, one by one: a write of somebody else waits for one of
 // them at most. Nothing of the form but its id is needed, since it may have left its page.
 func (s *Service) sweepForm(ctx context.Context, pageID int64, formID string) (deleted int, err error) {
-	a := &Access{Form: &forms.Form{PageID: pageID, ID: formID}, page: &pages.Page{}, service: s}
 	q := store.Query{PageID: pageID, FormID: formID, Limit: sweepRows}
 	for {
 		err := s.storeKeeps(ctx) // it may be taken back while a long sweep runs
@@ -97,16 +95,12 @@ func (s *Service) sweepForm(ctx context.Context, pageID int64, formID string) (d
 			if q.After = sub.ID; !sub.Created.Before(oldest) {
 				return nil
 			}
-			due, a.anonymous = true, sub.Username == ""
-			told := a.events(store.SubmissionDeleted, s.opts.Now(), nil)
-			err := s.opts.Store.Delete(ctx, a.key(sub.ID), nil, told...)
-			a.countWrite()
+			due = true
+			err := s.remove(ctx, keyOf(sub), sub.Username == "", nil)
 			if err == nil {
 				deleted++
-			} else if errors.Is(err, store.ErrNotFound) { // somebody has deleted it meanwhile
-				err = nil
 			}
-			return err
+			return unlessGone(err)
 		})
 		if err != nil || !due {
 			return deleted, err

@@ -31,7 +31,7 @@ type ListOptions struct {
 
 	By *string // the id of a field with options, whose values make groups of a summary; nil for none
 
-	Changes bool // Changed and Changer of the submissions are wanted
+	Changes bool // Files, Changed and Changer of the submissions are wanted
 
 	// Begin, if not nil, is called once, before the first submission is visited.
 	Begin func(ListPage) error

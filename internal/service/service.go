@@ -20,7 +20,7 @@ import (
 
 // Options are what a service works with.
 type Options struct {
-	Pages pages.Source
+	Pages pages.Source // nil if no page is known
 	Store store.Store
 	Files store.Files // of the same engine
 	// AnonymousKey keys the hashes that hold anonymous submitters to one submission
@@ -167,6 +167,21 @@ func (s *Service) Form(ctx context.Context, who auth.Identity, pageID int64, for
 		return nil, noSuchForm(pageID)
 	}
 	return s.access(page, form, who), nil
+}
+
+// Current returns a submission by the ids that its fields have now.
+func (s *Service) Current(sub forms.Submission) (forms.Submission, error) {
+	return s.lastForm(sub).Current(sub)
+}
+
+// lastForm returns the form of a submission, or one without names if it is not known.
+func (s *Service) lastForm(sub forms.Submission) *forms.Form {
+	if s.opts.Pages != nil {
+		if page := s.opts.Pages.LastKnown(sub.PageID); page != nil && page.Form(sub.FormID) != nil {
+			return page.Form(sub.FormID)
+		}
+	}
+	return &forms.Form{}
 }
 
 func (s *Service) access(page pages.View, form *forms.Form, who auth.Identity) *Access {

@@ -142,7 +142,7 @@ type Store interface {
 	// memory does not grow with the number of submissions. A scan is not one
 	// snapshot: what is written meanwhile may show or not, but what was there
 	// before and stays is visited exactly once. The submission's Entries are
-	// valid until visit returns; it comes without its Files, and without Changed and
+	// valid until visit returns; it comes without its Files, Changed and
 	// Changer unless the query asks for them.
 	// Errors: visit's, ErrUnsettled, ErrUnavailable.
 	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
@@ -169,9 +169,9 @@ type Files interface {
 	// twice. Errors: r's as they are, ErrFull, ErrUnavailable.
 	StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, error)
 
-	// DropFile removes a staged content that will not be named. It does
-	// nothing for any other id. Errors: ErrFull, ErrUnavailable.
-	DropFile(ctx context.Context, id int64) error
+	// DropFile has a staged content removed soon that will not be named. It does
+	// nothing for any other id.
+	DropFile(id int64)
 
 	// OpenFile opens the content of a file that a submission has. It is read
 	// chunk by chunk with ctx, and no connection is held between two reads. When
@@ -284,7 +284,7 @@ type Query struct {
 	Descending bool    // by id, from the highest
 	After      int64   // only ids beyond this one in the query's order; 0 for all
 	Limit      int     // at most so many; 0 for all
-	Changes    bool    // Changed and Changer are wanted: else they are not set, which is faster
+	Changes    bool    // Files, Changed and Changer are wanted: else they are not set, which is faster
 
 	// Settled is for a list that goes on later, after the last id that it was given. It ends, with ErrUnsettled, before
 	// the first submission that is not settled: one with a lower id may still be stored. It is not for Descending or IDs.

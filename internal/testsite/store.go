@@ -151,12 +151,9 @@ func (s *Store) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, e
 }
 
 // DropFile implements store.Files.
-func (s *Store) DropFile(ctx context.Context, id int64) error {
-	err := s.Files.DropFile(ctx, id)
-	if err == nil {
-		s.unstage([]forms.StoredFile{{ID: id}})
-	}
-	return err
+func (s *Store) DropFile(id int64) {
+	s.Files.DropFile(id)
+	s.unstage([]forms.StoredFile{{ID: id}})
 }
 
 // OpenFile implements store.Files.

@@ -23,7 +23,7 @@ func TestResultsAnonymous(t *testing.T) {
 	if diff := cmp.Diff(want, page.tableRows("results")); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	page.wantNoHTML("User name", "alice", "12:03", "01:03", "_id")
+	page.wantNoHTML("Sent by", "alice", "12:03", "01:03", "_id")
 	if got := page.link("a"); got != poll+"/submission/3?view=table" {
 		t.Errorf("the first row leads to %s", got)
 	}
@@ -33,7 +33,7 @@ func TestResultsAnonymous(t *testing.T) {
 	}
 	e.get(t, "carol", poll+"/submission/2").want(200, "Sent without a name on 2025-11-16")
 	e.submit(t, "alice", 1, "poll", "vote", "b") // the last one, which is the first row
-	for format, want := range map[string]string{".csv": "Time,Changed,Vote\r\n2025-11-16,,b\r\n", ".csv?columns=_id&columns=vote": "\ufeffVote\r\nb\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
+	for format, want := range map[string]string{".csv": "Sent,Changed,Vote\r\n2025-11-16,,b\r\n", ".csv?columns=_id&columns=vote": "\ufeffVote\r\nb\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
 		path, query, _ := strings.Cut(format, "?")
 		text := e.get(t, "carol", withQuery(poll+"/results"+path, "order=desc", query)).body
 		if !strings.Contains(text, want) {

@@ -91,10 +91,10 @@ func (c *call) saveSubmission() error {
 	case err != nil:
 		return err
 	case locked:
-		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		access.DropFiles(service.StagedFiles(sent.answers))
 		return c.showChangeAgain(sent, lockedRefusal)
 	case before.access == nil:
-		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		access.DropFiles(service.StagedFiles(sent.answers))
 		return c.showDeleted(access, sent)
 	case sent.extra.Has(updateControl):
 		return c.showChangeAgain(sent, refusal{status: http.StatusOK})

@@ -328,7 +328,7 @@ func (q *question) MaxFiles() int { return service.MaxFilesPerField }
 func (q *question) fileControl(with filling) {
 	maxFile := with.maxFile
 	q.Kind = "file"
-	q.AcceptList = strings.Join(q.Accept, ", ")
+	q.AcceptList = with.lang.Say(service.FileKinds(q.Field))
 	if q.MaxSize > 0 {
 		maxFile = min(maxFile, q.MaxSize)
 	}

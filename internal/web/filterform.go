@@ -178,7 +178,7 @@ func (v *resultsView) active(f *forms.Form) []activeFilter {
 		id, operator, isFilter := request.ParseFilter(name)
 		switch {
 		case name == "username":
-			filter.Label, filter.Operator = v.lang.Text("User name"), v.lang.Text("filter|is")
+			filter.Label, filter.Operator = v.lang.Text("column|Sent by"), v.lang.Text("filter|is")
 		case name == "q":
 			filter.Label = v.lang.Text("Search")
 		case isFilter:
@@ -224,7 +224,7 @@ func (k filterKind) describe(l *lang.Language, operator, value string) (words, s
 	case to == "":
 		return l.Text("filter|is at least"), show(from)
 	default:
-		return words, l.Text("{0} and {1}", show(from), show(to))
+		return words, l.Text("range|{0} and {1}", show(from), show(to))
 	}
 }
 

@@ -84,7 +84,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 
 func (c *call) newFormPage(access *service.Access, with filling) (*formPage, error) {
 	page := &formPage{Layout: c.formLayout("", access)}
-	page.Problems.List = access.Diagnostics() // the link above edits the form
+	page.Problems = Problems{List: access.Diagnostics(), Earlier: true} // the link above edits the form
 	page.Script, page.About.FormLink = "form.js", false
 	var err error
 	if page.About.Findings, err = access.Findings(c.Context()); err != nil {
@@ -153,7 +153,7 @@ func (c *call) sendForm() error {
 	}
 	if reason := sent.brokenPromise(access.Form); reason != nil {
 		c.Log.Anonymous() // as the sender may expect
-		access.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		access.DropFiles(service.StagedFiles(sent.answers))
 		return c.showAgain(access, sent, refusal{status: http.StatusConflict, reason: reason})
 	}
 	sub, _, err := access.Create(c.Context(), sent.newAnswers(access.Form), sent.createKey(access))

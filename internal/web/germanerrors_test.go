@@ -36,7 +36,7 @@ func TestErrorsInTheReadersLanguage(t *testing.T) {
 		{wrong, 422, fault("To", "must not be before {0}", "From (2. März 2026)")},
 		{wrong, 422, named("Note", forms.SayN("must have at most {0} character", "must have at most {0} characters", 3))},
 		{wrong, 422, fault("Rate", "must be at most {0}", "1000,5")},
-		{wrong, 422, forms.Say("{0} ({1})", fault("Paper", "takes {0}: the name, the type and the content of a file must agree with it", ".pdf"), "a.pdf")},
+		{wrong, 422, fault("Paper", "takes only {0}, and {1} is something else", german.Text("{0} files", "PDF"), "a.pdf")},
 		{b.get("/page/999"), 404, forms.Say("There is no page {0}.", "999")},
 		{b.get("/page/1/form/f/results?limit=x"), 422, forms.Say("limit must be a number from 1 to {0}", 1_000_000)},
 	} {

@@ -34,7 +34,7 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 	n := Notes{Form: access.Form, Access: access}
 	if readers := access.Readers(); readers != nil {
 		for _, group := range readers.Groups {
-			n.Readers = append(n.Readers, "@"+strings.TrimPrefix(group, "@"))
+			n.Readers = append(n.Readers, c.Lang.Text("group {0}", strings.TrimPrefix(group, "@")))
 		}
 		n.Readers = append(n.Readers, readers.Users...)
 		n.More = max(len(n.Readers)-maxReaders, 0)
@@ -65,6 +65,8 @@ type Problems struct {
 	List []markup.Diagnostic
 	Edit []editLink // the forms that may have them
 	Text string     // that List is about, if its lines are shown
+
+	Earlier bool // an earlier version of the broken forms is shown
 }
 
 // Quote is the line that a problem is about.

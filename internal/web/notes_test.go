@@ -11,13 +11,13 @@ func TestAudience(t *testing.T) {
 	const named, secret = "form: f\nfields:\n  - {id: a, type: textfield}\n", "form: f\nanonymous: true\nfields:\n  - {id: a, type: textfield}\n"
 	const seen = "This form is anonymous: what you send is kept without your name Readers of the results see the answers and when they were sent You can't change them later "
 	for _, tt := range []struct{ front, form, want string }{
-		{"", named, "Sent with your name Read by everybody who may view this page"},
-		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name Read by everybody who may view this page"},
-		{"edit: [carol, \"@hr\"]\n", named, "Sent with your name Read by: @hr, carol"},
-		{"edit: [a, b, c, d, e, f, \"@hr\"]\n", named, "Sent with your name Read by: @hr, a, b, c, d and 2 more"},
-		{"edit: []\n", named, "Sent with your name Read by nobody: this page has no editors"},
-		{"edit: [carol]\n", secret, seen + "Read by: carol"},
-		{"", secret, seen + "Read by everybody who may view this page"},
+		{"", named, "Sent with your name Visible to everybody who may view this page"},
+		{"edit: [carol]\nresults: viewers\n", named, "Sent with your name Visible to everybody who may view this page"},
+		{"edit: [carol, \"@hr\"]\n", named, "Sent with your name Visible to group hr, carol"},
+		{"edit: [a, b, c, d, e, f, \"@hr\"]\n", named, "Sent with your name Visible to group hr, a, b, c, d and 2 more"},
+		{"edit: []\n", named, "Sent with your name Visible to nobody: this page has no editors"},
+		{"edit: [carol]\n", secret, seen + "Visible to carol"},
+		{"", secret, seen + "Visible to everybody who may view this page"},
 	} {
 		e := newEnv(t, page1(tt.front, tt.form))
 		for _, path := range []string{"/page/1", "/page/1/form/f"} {
@@ -80,7 +80,7 @@ func TestFormsOpenAndClose(t *testing.T) {
 // places are left.
 func TestPlacesLeft(t *testing.T) {
 	e, b := newAlice(t, page1("edit: [carol]\n", "form: f\nlimit: 2\noneSubmission: true\nfields: [{id: a, type: textfield}]\n"))
-	b.get("/page/1/form/f").want(200, "Read by: carol One submission each 2 of 2 places left")
+	b.get("/page/1/form/f").want(200, "Visible to carol One submission each 2 of 2 places left")
 	e.submit(t, "bob", 1, "f")
 	b.get("/page/1").want(200, "One submission each 1 of 2 places left")
 	e.submit(t, "carol", 1, "f")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/formulary/formulary/internal/request"
@@ -60,6 +61,7 @@ func (c *call) page() error {
 	}
 	page := &wikiPage{Layout: c.layout(view.Title), Problems: c.problems(view.Diagnostics, view.ID, view.Blocks...)}
 	page.Script, page.Lang = "form.js", view.Lang
+	page.Problems.Earlier = !slices.ContainsFunc(pieces, func(p pagehtml.Piece) bool { return p.Missing })
 	shown, room := 0, maxPageHTML
 	for _, piece := range pieces {
 		v := pieceView{Piece: piece}

@@ -60,7 +60,7 @@ func TestPagesSayMessages(t *testing.T) {
 
 	data := strings.Fields(`alice bob carol Survey Rating Comment State Paper Kind Days Day mail Why txt Times set closed open Tue Mon
 		over full early Ballot Once survey pdf Vote Text yes no nothing gt filter day Private PUT UTC Formulary
-		Nov Jan XLSX NDJSON CSV Wikitext Markdown Confluence`)
+		Nov Jan TXT TXTa Excel NDJSON CSV Wikitext Markdown Confluence`)
 	phrases := strings.NewReplacer("A few words.", "", "Before the form.", "", "After the form.", "",
 		"equals, not-equals, one-of, contains, empty, not-empty, greater-than, less-than, between", "")
 	pages := maps.Clone(wiki)
@@ -170,7 +170,7 @@ func TestWordsOfTemplatesAreFound(t *testing.T) {
 	}
 }
 
-var sentence = regexp.MustCompile(`^\p{Lu}|\pL\s|\s\pL`)
+var sentence = regexp.MustCompile(`^\p{Lu}\p{Ll}|\pL\s|\s\pL`)
 
 // allBranches writes what a template may say: its text, and texts in actions that look like sentences.
 func allBranches(w *strings.Builder, node parse.Node) {

@@ -74,7 +74,7 @@ func (c *call) receive(before *service.Access) (received, *service.Access, error
 		err = errOtherUser
 	}
 	if err != nil || sent.extra.Has(updateControl) {
-		before.DropFiles(c.Context(), service.StagedFiles(sent.answers))
+		before.DropFiles(service.StagedFiles(sent.answers))
 	}
 	return sent, access, err
 }

@@ -383,11 +383,11 @@ func (v *resultsView) exports() []exportLink {
 		query.Set("order", "desc")
 	}
 	var links []exportLink
-	for _, name := range []string{"csv", "xlsx", "ndjson"} {
-		if query.Del("columns"); v.columns != nil && name != "ndjson" { // which is for programs, and has all
+	for _, to := range []exportLink{{"Excel", ".xlsx"}, {"CSV", ".csv"}, {"NDJSON", ".ndjson"}} {
+		if query.Del("columns"); v.columns != nil && to.Name != "NDJSON" { // which is for programs, and has all
 			query["columns"] = v.columns
 		}
-		links = append(links, exportLink{strings.ToUpper(name), v.path + "." + name + "?" + query.Encode()})
+		links = append(links, exportLink{to.Name, v.path + to.Path + "?" + query.Encode()})
 	}
 	return links
 }

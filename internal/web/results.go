@@ -263,7 +263,7 @@ func (c *call) refuseResults(page *resultsPage, invalid *forms.Invalid) error {
 }
 
 var exportHeadings = []*forms.Message{
-	forms.Say("column|Number"), forms.Say("column|Time"), forms.Say("column|Sent by"), forms.Say("column|Changed"),
+	forms.Say("column|Number"), forms.Say("column|Sent"), forms.Say("column|Sent by"), forms.Say("column|Changed"),
 }
 
 // export sends all submissions that the filters select, whatever part of them
@@ -354,5 +354,5 @@ func (v *resultsView) columnLang(f *forms.Form, id string) string {
 
 var metadataLabels = map[string]*forms.Message{
 	forms.ColumnID: forms.Say("column|Number"), forms.ColumnTimestamp: forms.Say("column|Sent"),
-	forms.ColumnChanged: forms.Say("column|Changed"), forms.ColumnUsername: forms.Say("User name"),
+	forms.ColumnChanged: forms.Say("column|Changed"), forms.ColumnUsername: forms.Say("column|Sent by"),
 }

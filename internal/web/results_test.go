@@ -5,6 +5,7 @@ import (
 	"fmt"
 	stdhtml "html"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func TestResultsTable(t *testing.T) {
 		t.Errorf("Cache-Control %q, want no-store", got)
 	}
 	want := [][]string{
-		{"User name", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"},
+		{"Sent by", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"},
 		{"carol", "cleo", "Open", "", "", "2025-11-15 12:03", "4"},
 		{"alice", "Ann Two", "Open", "-3.5", "", "2025-11-15 12:03", "3"},
 		{"bob", "Ben", "Done", "10", "", "2025-11-15 12:03", "2"},
@@ -380,7 +381,7 @@ func TestResultsFiles(t *testing.T) {
 	}
 }
 
-var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|XLSX|NDJSON)</a>`)
+var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|Excel|NDJSON)</a>`)
 
 // TestResultsExport follows the links of a page, and finds what the API has for
 // the same filters.
@@ -403,7 +404,8 @@ func TestResultsExport(t *testing.T) {
 		}
 		for _, link := range links {
 			a := e.expect(t, 200, "alice", stdhtml.UnescapeString(link[1]))
-			format := strings.ToLower(link[2])
+			address, _, _ := strings.Cut(link[1], "?")
+			format := strings.TrimPrefix(path.Ext(address), ".")
 			plain := e.get(t, "alice", stdhtml.UnescapeString(link[1])+"&labels=false").body
 			if want := e.list(t, "alice", "feedback", list+"&bom=true&format="+format); plain != want {
 				t.Errorf("%s: %s is\n%s\nwant\n%s", query, link[2], plain, want)
@@ -433,13 +435,13 @@ func TestResultsExportForPeople(t *testing.T) {
 	b := e.signedIn(t, "alice")
 	change := b.get("/page/1/form/feedback/submission/2/change")
 	b.send(change.action(), with(change.values(), "name", "Benjamin")).want(200)
-	want := "\ufeffNumber,Time,Sent by,Changed,Name,State,Score,Topics\r\n" +
+	want := "\ufeffNumber,Sent,Sent by,Changed,Name,State,Score,Topics\r\n" +
 		"1,2025-11-15 13:03:05,alice,,Ann,New,9,Food;Room\r\n2,2025-11-15 13:03:05,bob,2026-07-02 00:30:00,Benjamin,Done,10,\r\n"
 	export := b.get(feedbackResults + ".csv")
 	if got := export.body; !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := b.reads("de").get(feedbackResults + ".csv").body; !strings.HasPrefix(got, "\ufeffNummer,Zeit,Gesendet von,Geändert,Name,") {
+	if got := b.reads("de").get(feedbackResults + ".csv").body; !strings.HasPrefix(got, "\ufeffNummer,Gesendet,Gesendet von,Geändert,Name,") {
 		t.Errorf("in German: %.99s", got)
 	}
 	if got := export.header.Get("Content-Disposition"); !strings.Contains(got, "-2026-07-02.csv") {

@@ -119,7 +119,7 @@ func (c *call) changeSeveral() error {
 		return c.writeSeveral(access.Form, do, tags, setBack)
 	case do == "set" && i >= 0:
 		return c.writeSeveral(access.Form, do, tags, func(n int) *forms.Message {
-			return forms.SayN("{0} set to {1}.", "{0} set to {1}.", n, form.Answers[i].Label)
+			return forms.Say("{0}.", forms.Say("{0} ({1})", form.Answers[i].Label, n))
 		}, forms.Answer{FieldID: id, Value: value})
 	default:
 		return c.refuseSeveral(forms.Say("Choose an answer first. Nothing was changed."))
@@ -270,7 +270,7 @@ func whyNot(f *forms.Form, err error) *forms.Message {
 	var invalid *forms.Invalid
 	switch {
 	case errors.Is(err, errChanged):
-		return forms.Say("It has changed meanwhile.")
+		return forms.Say("Somebody changed it after you opened this list.")
 	case errors.As(err, &known):
 		return known.Detail
 	case errors.As(err, &invalid):

@@ -83,18 +83,18 @@ func TestSeveral(t *testing.T) {
 		status                   int
 		says, states             string
 	}{
-		{"done", "set", "state=ok", "1 3", nil, 200, "2 set to State: Granted. Undo", "1=ok 2 3=ok"},
-		{"all on the page", "set-all", "state=ok", "", nil, 200, "3 set to State: Granted. Undo", "1=ok 2=ok 3=ok"},
+		{"done", "set", "state=ok", "1 3", nil, 200, "State: Granted (2). Undo", "1=ok 2 3=ok"},
+		{"all on the page", "set-all", "state=ok", "", nil, 200, "State: Granted (3). Undo", "1=ok 2=ok 3=ok"},
 		{"the question", "delete", "", "1 2", nil, 200, "Delete 2 submissions?", "1 2 3"},
 		{"the question about all", "delete-all", "", "1", nil, 200, "Delete 3 submissions?", "1 2 3"},
 		{"gone", "set", "state=ok", "1 2", func(_ *env, b *browser, _ url.Values) {
 			remove := b.get("/page/1/form/feedback/submission/1/delete")
 			b.postForm(remove.action(), remove.values()).want(200)
-		}, 200, "1 set to State: Granted. Undo 1 not done: Submission 1 · There is no such submission.", "2=ok 3"},
-		{"changed meanwhile", "set", "state=ok", "1 2", change(2), 200, "1 set to State: Granted. Undo 1 not done: Submission 2 · It has changed meanwhile.", "1=ok 2 3"},
-		{"refused by the form", "set", "state=refused", "1 2", nil, 200, "1 set to State: refused. Undo 1 not done: Submission 1 · “Why not?” is required.", "1 2=refused 3"},
-		{"a question that a row does not show", "set", "level=high", "1 2", nil, 200, "1 set to Level: high. Undo 1 not done: Submission 1 · It does not show this question.", "1 2 3"},
-		{"a tag that was never shown", "set", "state=ok", "1 4 x", nil, 200, "1 set to State: Granted. Undo 2 not done: Submission 4 · There is no such submission.", "1=ok 2 3"},
+		}, 200, "State: Granted (1). Undo 1 skipped: Submission 1 · There is no such submission.", "2=ok 3"},
+		{"changed meanwhile", "set", "state=ok", "1 2", change(2), 200, "State: Granted (1). Undo 1 skipped: Submission 2 · Somebody changed it after you opened this list.", "1=ok 2 3"},
+		{"refused by the form", "set", "state=refused", "1 2", nil, 200, "State: refused (1). Undo 1 skipped: Submission 1 · “Why not?” is required.", "1 2=refused 3"},
+		{"a question that a row does not show", "set", "level=high", "1 2", nil, 200, "Level: high (1). Undo 1 skipped: Submission 1 · It does not show this question.", "1 2 3"},
+		{"a tag that was never shown", "set", "state=ok", "1 4 x", nil, 200, "State: Granted (1). Undo 2 skipped: Submission 4 · There is no such submission.", "1=ok 2 3"},
 		{"none ticked", "set", "state=ok", "", nil, 422, "Tick the submissions first. Nothing was changed.", "1 2 3"},
 		{"no answer", "set", "", "1", nil, 422, "Choose an answer first. Nothing was changed.", "1 2 3"},
 		{"no such option", "set", "state=maybe", "1", nil, 422, "Choose an answer first.", "1 2 3"},
@@ -123,7 +123,7 @@ func TestSeveral(t *testing.T) {
 				}
 				return nil
 			})
-		}, 200, "1 set to State: Granted. 2 not done: Submission 2 · Only editors of this page", "1=ok 2 3"},
+		}, 200, "State: Granted (1). 2 skipped: Submission 2 · Only editors of this page", "1=ok 2 3"},
 		{"a fault of the store after the first", "set", "state=ok", "1 2 3", func(e *env, _ *browser, _ url.Values) {
 			updates := 0
 			e.Store.FailWith(func(_ context.Context, operation string) error {
@@ -135,7 +135,7 @@ func TestSeveral(t *testing.T) {
 				}
 				return nil
 			})
-		}, 503, "1 set to State: Granted. Then it failed. The others are as they were.", "1=ok 2 3"},
+		}, 503, "State: Granted (1). Then it failed. The others are as they were.", "1=ok 2 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, b := newRequests(t, enginetest.Default(), 3)
@@ -168,20 +168,20 @@ func TestSeveralAndBack(t *testing.T) {
 			}
 			return after
 		}
-		press(b.get(open), "set", "state=new", "3", "1 set to State: new.", "1 2 3=new 4")
-		done := press(b.get(open), "set-all", "state=ok", "", "4 set to State: Granted. Undo", "1=ok 2=ok 3=ok 4=ok")
+		press(b.get(open), "set", "state=new", "3", "State: new (1).", "1 2 3=new 4")
+		done := press(b.get(open), "set-all", "state=ok", "", "State: Granted (4). Undo", "1=ok 2=ok 3=ok 4=ok")
 		done.want(200, "No submission matches.")
-		press(b.get(feedbackResults), "set", "state=ok", "1", "1 set to State: Granted.", "1=ok 2=ok 3=ok 4=ok").wantNoHTML("undo-all")
+		press(b.get(feedbackResults), "set", "state=ok", "1", "State: Granted (1).", "1=ok 2=ok 3=ok 4=ok").wantNoHTML("undo-all")
 		b.get("/page/1/form/feedback/submission/3").want(200, "History", "Statenew →became Granted")
 		removed := b.get("/page/1/form/feedback/submission/4")
 		b.postForm("/page/1/form/feedback/submission/4/history", removed.values()).want(200, "Earlier values were removed")
-		back := press(done, "undo-all", "", "", "3 set back. Undo 1 not done: Submission 4 · Its earlier values were removed.", "1 2 3=new 4=ok")
+		back := press(done, "undo-all", "", "", "3 set back. Undo 1 skipped: Submission 4 · Its earlier values were removed.", "1 2 3=new 4=ok")
 		back.wantHTML("not-equals")
-		press(done, "undo-all", "", "", "0 set back. 4 not done: Submission 1 · It has changed meanwhile.", "1 2 3=new 4=ok")
+		press(done, "undo-all", "", "", "0 set back. 4 skipped: Submission 1 · Somebody changed it after you opened this list.", "1 2 3=new 4=ok")
 		press(back, "undo-all", "", "", "3 set back.", "1=ok 2=ok 3=ok 4=ok")
 		question := press(b.get(feedbackResults), "delete", "", "2 3", "Delete 2 submissions?", "1=ok 2=ok 3=ok 4=ok")
 		b.fill("/page/1/form/feedback/submission/2/change", "name", "other").want(200)
-		press(question, "confirm-all", "", "", "1 deleted. 1 not done: Submission 2 · It has changed meanwhile.", "1=ok 2=ok 4=ok").wantNoHTML("undo-all")
+		press(question, "confirm-all", "", "", "1 deleted. 1 skipped: Submission 2 · Somebody changed it after you opened this list.", "1=ok 2=ok 4=ok").wantNoHTML("undo-all")
 	})
 }
 
@@ -205,11 +205,11 @@ func TestOutcomeIsInTheAddress(t *testing.T) {
 		t.Fatalf("status %d", a.status)
 	}
 	done := b.postForm(feedbackResults+"?q=n", sent) // the answers are another editor's
-	done.want(200, "0 set to State: Granted. 3 not done:")
+	done.want(200, "State: Granted (0). 3 skipped:")
 	if address, err := url.Parse(done.path); err != nil || address.Query().Get("q") != "n" {
 		t.Fatalf("at %s", done.path)
 	}
-	b.get(done.path).want(200, "0 set to State: Granted. 3 not done: Submission 1 · It has changed meanwhile.")
+	b.get(done.path).want(200, "State: Granted (0). 3 skipped: Submission 1 · Somebody changed it after you opened this list.")
 	if got := e.states(t); got != "1=ok 2=ok 3" {
 		t.Errorf("stored: %s", got)
 	}
@@ -227,7 +227,7 @@ func TestOutcomeIsInTheAddress(t *testing.T) {
 	e, b = newRequests(t, enginetest.Default(), maxRows)
 	all := b.get(feedbackResults+"?limit=200").button("set-all", "state=ok", "")
 	done = b.postForm(feedbackResults+"?limit=200", all)
-	if done.want(200, "200 set to State: Granted. Undo"); !strings.Contains(done.path, outcomeParameter) {
+	if done.want(200, "State: Granted (200). Undo"); !strings.Contains(done.path, outcomeParameter) {
 		t.Error("told at once")
 	}
 	b.postForm(done.action(), done.button("undo-all", "", "")).want(200, "200 set back.")
@@ -236,7 +236,7 @@ func TestOutcomeIsInTheAddress(t *testing.T) {
 	if done = b.postForm(long, all); done.path != long {
 		t.Errorf("at %s", done.path)
 	}
-	done.want(200, "200 set to State: new.")
+	done.want(200, "State: new (200).")
 	testkit.Same(t, "stored", strings.Count(e.states(t), "=new"), 200)
 }
 
@@ -248,9 +248,24 @@ func TestSeveralOfAnAnonymousForm(t *testing.T) {
 	page := b.get(feedbackResults)
 	sent := page.button("set-all", "state=refused", "")
 	after := b.postForm(feedbackResults, sent)
-	after.want(200, "1 set to State: refused. Undo 1 not done: A submission · “Why not?” is required.")
+	after.want(200, "State: refused (1). Undo 1 skipped: A submission · “Why not?” is required.")
 	b.get(fmt.Sprint("/page/1/form/feedback/submission/", id)).want(200, "n1")
 	b.postForm(feedbackResults, after.button("undo-all", "", "")).want(200, "1 set back.")
+}
+
+// TestSeveralWithFiles changes submissions that have files, and not one whose file was replaced meanwhile.
+func TestSeveralWithFiles(t *testing.T) {
+	ticket := strings.Replace(requestsForm, "closes: 2025-11-14", "", 1) + "  - {id: ticket, type: file, label: Ticket}\n"
+	e, b := newAlice(t, page1("view: [alice, bob]\nedit: [alice]\n", ticket))
+	bob := e.signedIn(t, "bob")
+	for range 2 {
+		bob.send("/page/1/form/feedback", bob.get("/page/1/form/feedback").values(), chosenFile{"ticket", "a.txt", "x"}).want(200, "Sent")
+	}
+	sent := b.get(feedbackResults).button("set-all", "state=new", "")
+	const change = "/page/1/form/feedback/submission/2/change"
+	b.send(change, with(b.get(change).values(), "_remove", "ticket=a.txt"), chosenFile{"ticket", "a.txt", "y"}).want(200, "a.txt")
+	b.postForm(feedbackResults, sent).want(200, "1 set to State: new. Undo 1 not done: Submission 2 · It has changed meanwhile.")
+	testkit.Same(t, "stored", e.states(t), "1=new 2")
 }
 
 // TestSeveralAreForEditors shows others no controls, and paper neither.

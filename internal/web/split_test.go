@@ -79,7 +79,7 @@ func TestSplit(t *testing.T) {
 		page.wantHTML(`<option value="`+by+`" selected>`, `filter%5B`+by+`%5D%5Bempty%5D=`)
 	}
 	page := e.get(t, "alice", feedbackResults)
-	page.want(200, "1 question without an answer Last", "2 answered, 2 did not · on average 2.5, sum 5", "Split by Nothing Team Stars State Tags")
+	page.want(200, "1 question without an answer Last", "2 answered, 2 did not · on average 2.5, sum 5", "Compare by none Team Stars State Tags")
 	if page.split() != nil {
 		t.Error("it is split by nothing")
 	}

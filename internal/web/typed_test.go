@@ -198,8 +198,8 @@ func TestFileIsToBeChosenAgain(t *testing.T) {
 	b.send(survey, with(good, "_update", "1"), file).want(200, again)
 	p := b.send(survey, good, chosenFile{"paper", "a.exe", "x"})
 	both := b.send(survey, good, file, chosenFile{"paper", "a.exe", "x"}, chosenFile{"paper", "b.exe", "x"})
-	both.want(422, "of a file must agree with it (a.exe, b.exe)")
-	if p.want(422, "“Paper” takes .txt"); strings.Contains(p.text(), "Choose the file again") {
+	both.want(422, "and a.exe is something else", "and b.exe is something else")
+	if p.want(422, "“Paper” takes only TXT files"); strings.Contains(p.text(), "Choose the file again") {
 		t.Error("a file that is refused is to be chosen again")
 	}
 	p = b.send(survey, good, file)

@@ -63,14 +63,14 @@ func TestColumns(t *testing.T) {
 	e := newEnv(t, page1("", decidedForm))
 	e.submit(t, "alice", 1, "feedback", "name", "Ann", "score", "9", "decision", "Yes")
 	e.submit(t, "bob", 1, "feedback", "score", "7")
-	usual := []string{"User name", "Decision", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"}
+	usual := []string{"Sent by", "Decision", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"}
 	for query, want := range map[string][][]string{
 		"":                                     {usual},
 		"columns=":                             {usual},
 		"columns=score&columns=_id":            {{"Score", "Number"}, {"7", "2"}, {"9", "1"}},
 		"columns=name&columns=score":           {{"Name", "Score"}, {"Open", "7"}, {"Ann", "9"}},
 		"columns=score&columns=&columns=score": {{"Score"}, {"7"}, {"9"}},
-		"columns=_changed&columns=_username":   {{"Changed (UTC)", "User name"}, {"Open", "bob"}, {"Open", "alice"}},
+		"columns=_changed&columns=_username":   {{"Changed (UTC)", "Sent by"}, {"Open", "bob"}, {"Open", "alice"}},
 		"columns=_timestamp": {
 			{"Sent (UTC)"}, {"2025-11-15 12:03"}, {"2025-11-15 12:03"},
 		},
@@ -88,7 +88,7 @@ func TestColumns(t *testing.T) {
 		`<label><input type="checkbox" name="columns" value="score" checked>
 <bdi>Score</bdi></label>
 <label><input type="checkbox" name="columns" value="_username" checked>
-<bdi>User name</bdi></label>
+<bdi>Sent by</bdi></label>
 <label><input type="checkbox" name="columns" value="decision">
 <bdi>Decision</bdi></label>`)
 	if got := page.link("All columns"); got != feedbackResults+"?q=9&view=table" {
@@ -135,7 +135,7 @@ func TestPrint(t *testing.T) {
 	}
 	page = e.get(t, "alice", path+"&username=bob&sort=score")
 	page.wantNoHTML("These are the first")
-	page.want(200, "User name is bob", "1–998 of 998")
+	page.want(200, "Sent by is bob", "1–998 of 998")
 }
 
 // TestLongAnswers has paper and a few columns hold whole answers, and fewer of them if they are large.
@@ -171,7 +171,7 @@ func TestCards(t *testing.T) {
 
 // TestAllAnswersToOneQuestion follows "Show all".
 func TestAllAnswersToOneQuestion(t *testing.T) {
-	for front, want := range map[string][]string{"": {"User name", "Name"}, "anonymous: true\n": {"Name"}} {
+	for front, want := range map[string][]string{"": {"Sent by", "Name"}, "anonymous: true\n": {"Name"}} {
 		e := newEnv(t, page1("", strings.Replace(smallForm, "fields:", front+"fields:", 1)))
 		for range 7 {
 			e.submit(t, "alice", 1, "feedback", "name", "Ann")

@@ -56,9 +56,9 @@ func TestTableOpenDuringARename(t *testing.T) {
 	sent := alice.get(feedbackResults).button("set", "state=ok", "1")
 	e.Write(t, "1.md", strings.NewReplacer("{value: ok, label: Granted}", "{value: yes, label: Agreed, was: [ok, fine]}",
 		"id: state", "id: result, was: state", "field: state", "field: result").Replace(requestsPage["1.md"]))
-	alice.postForm(feedbackResults, sent).want(200, "It has changed meanwhile.") // the tag covers the ids of fields
+	alice.postForm(feedbackResults, sent).want(200, "Somebody changed it after you opened this list.") // the tag covers the ids of fields
 	sent.Set(rowsControl, alice.get(feedbackResults).button("set", "", "1").Get(rowsControl))
-	alice.postForm(feedbackResults, sent).want(200, "1 set to State: Agreed. Undo")
+	alice.postForm(feedbackResults, sent).want(200, "State: Agreed (1). Undo")
 	alice.get(feedbackResults+"?filter[state][one-of]=fine;new").want(200, "State is one of Agreed, new", "n1")
 	alice.get(feedbackResults+"?filter[state]=ok").want(200, "State is Agreed", "n1")
 }

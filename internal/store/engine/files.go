@@ -11,8 +11,6 @@ import (
 	"hash/crc32"
 	"io"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,8 +46,8 @@ const (
 	// freeChunks is after how many removed chunks (16 MiB) FreeRoom is called.
 	freeChunks = 256
 
-	// maxDropped bounds how many files are remembered that could not be marked. Others are removed when they are stale.
-	maxDropped = 1000
+	// maxDropped bounds how many files are remembered until they are marked. Others are removed when they are stale.
+	maxDropped = 100_000
 )
 
 // The statements of files. A file that belongs to no submission is staged, or it is marked for removal. What is marked
@@ -102,7 +100,7 @@ type Files struct {
 	mu      sync.Mutex
 	uploads map[int64]context.Context // files whose request may go on, with its context
 	readers map[int64]int             // how many readers a file has
-	dropped map[int64]bool            // files that are to be marked
+	dropped []int64                   // files that are to be marked
 	skipped bool                      // a sweep may have left out files with readers
 }
 
@@ -111,7 +109,6 @@ func NewFiles(engine FileEngine, log *slog.Logger) *Files {
 	return &Files{
 		engine: engine, log: log, wake: make(chan struct{}, 1),
 		stopped: make(chan struct{}), uploads: map[int64]context.Context{}, readers: map[int64]int{},
-		dropped: map[int64]bool{},
 	}
 }
 
@@ -164,10 +161,7 @@ func (c *Files) StageFile(ctx context.Context, r io.Reader) (forms.StoredFile, e
 			err = Wrap(c.stageChunk(ctx, f.ID, number, buf[:n]), "stage a file")
 		}
 		if err != nil {
-			c.mu.Lock()
-			delete(c.uploads, f.ID)
-			c.mu.Unlock()
-			_ = c.DropFile(context.WithoutCancel(ctx), f.ID) // if that fails, it is tried again
+			c.DropFile(f.ID)
 			return forms.StoredFile{}, err
 		}
 		if ended {
@@ -203,31 +197,33 @@ func (c *Files) stageChunk(ctx context.Context, id, number int64, data []byte) e
 }
 
 // DropFile implements store.Files.
-func (c *Files) DropFile(ctx context.Context, id int64) error {
+func (c *Files) DropFile(id int64) {
 	c.mu.Lock()
-	if len(c.dropped) >= maxDropped {
-		clear(c.dropped)
-	}
-	c.dropped[id] = true
+	delete(c.uploads, id)
+	c.drop(id)
 	c.mu.Unlock()
-	err := c.markDropped(ctx)
 	c.SweepSoon()
-	return Wrap(err, "drop a file")
 }
 
+func (c *Files) drop(ids ...int64) {
+	if len(c.dropped) < maxDropped {
+		c.dropped = append(c.dropped, ids...)
+	}
+}
+
+// markDropped marks what was dropped. What can't be marked is tried again.
 func (c *Files) markDropped(ctx context.Context) error {
 	c.mu.Lock()
-	ids := slices.Collect(maps.Keys(c.dropped))
+	ids := c.dropped
+	c.dropped = nil
 	c.mu.Unlock()
 	if len(ids) == 0 {
 		return nil
 	}
 	_, err := c.engine.Exec(ctx, sqlMarkRemoved, ids)
-	if err == nil {
+	if err != nil {
 		c.mu.Lock()
-		for _, id := range ids {
-			delete(c.dropped, id)
-		}
+		c.drop(ids...)
 		c.mu.Unlock()
 	}
 	return err

@@ -52,9 +52,6 @@ func (c *Files) StopSweeping() {
 // Purge implements store.Files: it marks what was dropped or is stale, and removes all that is marked.
 func (c *Files) Purge(ctx context.Context) (err error) {
 	defer func() { c.failing.Store(err != nil) }()
-	if err := c.markDropped(ctx); err != nil {
-		return err
-	}
 	if ids := c.running(); len(ids) > 0 {
 		if _, err := c.engine.Exec(ctx, sqlTouch, touchEvery.Milliseconds(), ids); err != nil {
 			return err
@@ -64,6 +61,9 @@ func (c *Files) Purge(ctx context.Context) (err error) {
 		return err
 	}
 	for {
+		if err := c.markDropped(ctx); err != nil {
+			return err
+		}
 		c.turn.Lock()
 		more, err := c.removeSome(ctx, 0)
 		c.turn.Unlock()

@@ -33,13 +33,14 @@ type Rows struct {
 	Last bool
 
 	List []row
-	Text []byte // of all entries
+	Text []byte // of all entries and files
 }
 
 type row struct {
 	id, created int64
 	username    string
 	end         int   // of its entries in text
+	next        int   // where the next row's text begins: its files come first, if the query asks for them
 	changed     int64 // if the query asks for it, as changer
 	changer     string
 }
@@ -65,13 +66,15 @@ func (r *Rows) Add(id, created int64, username, fields []byte) {
 		name = string(username)
 	}
 	r.Text = append(r.Text, fields...)
-	r.List = append(r.List, row{id: id, created: created, username: name, end: len(r.Text)})
+	r.List = append(r.List, row{id: id, created: created, username: name, end: len(r.Text), next: len(r.Text)})
 }
 
-// AddChange adds the last change to the row that was added last. at is in milliseconds
+// AddChange adds the files and the last change to the row that was added last. at is in milliseconds
 // since 1970.
-func (r *Rows) AddChange(at int64, by []byte) {
+func (r *Rows) AddChange(files []byte, at int64, by []byte) {
 	row := &r.List[len(r.List)-1]
+	r.Text = append(r.Text, files...)
+	row.next = len(r.Text)
 	row.changed, row.changer = at, row.username
 	if row.username != string(by) { // mostly it is the submitter: share the text
 		row.changer = string(by)
@@ -80,16 +83,6 @@ func (r *Rows) AddChange(at int64, by []byte) {
 
 // Full reports whether these are enough.
 func (r *Rows) Full() bool { return len(r.Text) >= MaxListBytes || len(r.List) >= r.Limit }
-
-// Cut removes the rows from the first id on that is above last, and reports whether there are any. No row follows then.
-func (r *Rows) Cut(last int64) bool {
-	beyond := slices.IndexFunc(r.List, func(row row) bool { return row.id > last })
-	if beyond < 0 {
-		return false
-	}
-	r.List, r.Last = r.List[:beyond], true
-	return true
-}
 
 // ListReader fills Rows with the first rows that a query selects, until they are full.
 type ListReader func(ctx context.Context, r *Rows, q store.Query) error
@@ -190,11 +183,15 @@ func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {
 		}
 		if q.Changes {
 			sub.Changed, sub.Changer = time.UnixMilli(row.changed).UTC(), row.changer
+			var err error
+			if sub.Files, err = forms.DecodeFiles(r.Text[row.end:row.next]); err != nil {
+				return err
+			}
 		}
 		if err := visit(sub); err != nil {
 			return err
 		}
-		start = row.end
+		start = row.next
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -96,36 +97,22 @@ func (s *Store) readSettled(ctx context.Context) (upTo int64, err error) {
 	return upTo, err
 }
 
-// follower reads the parts of one list up to what is settled.
-type follower struct {
-	*Store
-	upTo   int64 // was known before a part is read
-	waited bool
-	cut    bool // the list ends before submissions that are not settled
-}
-
-// follow is Scan with Settled.
+// follow is Scan with Settled. What was settled before a scan begins is in it, so another scan follows a look.
 func (s *Store) follow(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	f := &follower{Store: s, upTo: s.settled.upTo.Load()}
-	err := engine.ListReader(f.readPart).Scan(ctx, q, visit)
-	if err == nil && f.cut {
-		err = store.ErrUnsettled
-	}
-	return err
-}
-
-func (f *follower) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {
-	for {
-		if err := f.Store.readPart(ctx, c, q); err != nil {
+	for waited := false; ; waited = true {
+		upTo := s.settled.upTo.Load()
+		err := engine.ListReader(s.readPart).Scan(ctx, q, func(sub forms.Submission) error {
+			if sub.ID > upTo {
+				return store.ErrUnsettled
+			}
+			q.After, q.Limit = sub.ID, max(q.Limit-1, 0) // it ends by itself before a Limit is 0
+			return visit(sub)
+		})
+		if waited || !errors.Is(err, store.ErrUnsettled) {
 			return err
 		}
-		if f.cut = c.Cut(f.upTo); !f.cut || f.waited {
-			return nil
-		}
-		f.waited = true
-		if err := f.settled.wait(ctx); err != nil {
+		if err := s.settled.wait(ctx); err != nil {
 			return err
 		}
-		f.upTo = f.settled.upTo.Load()
 	}
 }

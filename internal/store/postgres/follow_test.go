@@ -18,8 +18,8 @@ import (
 )
 
 // followed returns the ids of a list that goes on after one.
-func followed(s *Store, after int64) (ids []int64, err error) {
-	q := store.Query{PageID: 1, FormID: "form", After: after, Settled: true}
+func followed(s *Store, after int64, limit int) (ids []int64, err error) {
+	q := store.Query{PageID: 1, FormID: "form", After: after, Limit: limit, Settled: true}
 	err = s.Scan(ctx, q, func(sub forms.Submission) error { ids = append(ids, sub.ID); return nil })
 	return ids, err
 }
@@ -30,7 +30,7 @@ func TestFollowerWaitsForAnOpenTransaction(t *testing.T) {
 	url := newDatabase(t)
 	s := openStore(t, url)
 	first := mustCreate(t, s, sample("first")).ID
-	if ids, err := followed(s, 0); err != nil || !slices.Equal(ids, []int64{first}) {
+	if ids, err := followed(s, 0, 0); err != nil || !slices.Equal(ids, []int64{first}) {
 		t.Errorf("with nothing open: %v, %v", ids, err)
 	}
 	other, err := pgx.Connect(ctx, url)
@@ -43,13 +43,16 @@ func TestFollowerWaitsForAnOpenTransaction(t *testing.T) {
 	last := mustCreate(t, s, sample("last")).ID
 	storetest.Same(t, "what other lists show", len(storetest.Values(t, s)), 2)
 	for _, server := range []*Store{s, openStore(t, url)} { // one knows what was settled, and one knows nothing
-		if ids, err := followed(server, 0); !errors.Is(err, store.ErrUnsettled) || !slices.Equal(ids, []int64{first}) {
+		if ids, err := followed(server, 0, 3); !errors.Is(err, store.ErrUnsettled) || !slices.Equal(ids, []int64{first}) {
 			t.Errorf("beside an open transaction: %v, %v", ids, err)
 		}
 	}
 	must(t, testkit.ErrorOf(other.Exec(ctx, `INSERT INTO submissions VALUES (1, 'form', $1, '', 0, NULL, '{}')`, open)))
 	must(t, testkit.ErrorOf(other.Exec(ctx, `COMMIT`)))
-	if ids, err := followed(s, first); err != nil || !slices.Equal(ids, []int64{open, last}) {
+	if ids, err := followed(s, 0, 2); err != nil || !slices.Equal(ids, []int64{first, open}) {
+		t.Errorf("two after its end: %v, %v", ids, err)
+	}
+	if ids, err := followed(s, first, 0); err != nil || !slices.Equal(ids, []int64{open, last}) {
 		t.Errorf("after its end: %v, %v", ids, err)
 	}
 }

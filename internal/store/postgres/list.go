@@ -58,7 +58,7 @@ func readRows(ctx context.Context, conn *pgx.Conn, c *engine.Rows, q store.Query
 		raw := rows.RawValues()
 		c.Add(number(raw[0]), number(raw[1]), raw[2], raw[3])
 		if q.Changes {
-			c.AddChange(number(raw[4]), raw[5])
+			c.AddChange(raw[4], number(raw[5]), raw[6])
 		}
 	}
 	if c.Full() {

@@ -106,6 +106,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{statementTimeout: o.StatementTimeout, alone: newAlone(o)}
+	s.Definitions = engine.Definitions{DB: database{s}, SQLOfSubmission: sqlDefinition, SQLUnused: sqlUnused}
 	setUp := config.AfterConnect
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		s.ForgetDefinitions() // it may lead to a standby that was behind, or to a database that was restored
@@ -126,7 +127,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountNamed: sqlCountNamed,
 		SQLCountForms: sqlCountForms,
 	}
-	s.Definitions = engine.Definitions{DB: database{s}, SQLOfSubmission: sqlDefinition, SQLUnused: sqlUnused}
 	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives the call of Open
 	s.Files = engine.NewFiles(database{s}, o.Log)
 	if !o.ReadOnly {

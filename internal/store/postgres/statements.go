@@ -14,10 +14,10 @@ const (
 	sqlLock = sqlGet + ` FOR UPDATE`
 
 	// sqlSubmission are the columns of readSubmission.
-	sqlSubmission = `created, username, fields, files, ` + sqlChange
+	sqlSubmission = `created, username, fields, ` + sqlChange
 
-	// sqlChange is the creation while the submission was never changed.
-	sqlChange = `COALESCE(changed, created), COALESCE(changer, username)`
+	// sqlChange are the files and the last change, which is the creation while the submission was never changed.
+	sqlChange = `files, COALESCE(changed, created), COALESCE(changer, username)`
 
 	sqlByKey = `SELECT id, body, ` + sqlSubmission + ` FROM submissions
 		WHERE page_id = $1 AND form_id = $2 AND key = $3 AND key IS NOT NULL`

@@ -30,7 +30,8 @@ func (s *Store) Create(ctx context.Context, n store.New) (forms.Submission, erro
 	if err != nil {
 		return forms.Submission{}, err
 	}
-	_ = s.StoreDefinition(ctx, &c.new) // again, if a connection was replaced meanwhile; if this fails, the next create does it
+	// Again, for a connection that was replaced meanwhile. If this fails, the next create does it.
+	_ = s.StoreDefinition(ctx, &c.new)
 	return c.stored.Submission, nil
 }
 

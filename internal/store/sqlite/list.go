@@ -42,7 +42,7 @@ func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) err
 				}
 				c.Add(submissionID(rows.ColumnInt64(0)), rows.ColumnInt64(1), rows.ColumnRawText(2), rows.ColumnRawText(3))
 				if q.Changes {
-					c.AddChange(rows.ColumnInt64(4), rows.ColumnRawText(5))
+					c.AddChange(rows.ColumnRawText(4), rows.ColumnInt64(5), rows.ColumnRawText(6))
 				}
 			}
 			return nil

@@ -13,10 +13,10 @@ import (
 )
 
 // sqlSubmission are the columns of readSubmission.
-const sqlSubmission = `created, username, fields, files, ` + sqlChange
+const sqlSubmission = `created, username, fields, ` + sqlChange
 
-// sqlChange is the creation while the submission was never changed.
-const sqlChange = `ifnull(changed, created), ifnull(changer, username)`
+// sqlChange are the files and the last change, which is the creation while the submission was never changed.
+const sqlChange = `files, ifnull(changed, created), ifnull(changer, username)`
 
 const (
 	sqlBegin     = `BEGIN IMMEDIATE`

@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
+	"github.com/formulary/formulary/internal/store/storetest"
 )
 
 // TestPlans: every statement finds its rows by an index, in the order in which it
@@ -144,5 +145,28 @@ func TestNestedQueryIsRefused(t *testing.T) {
 	})
 	if err != nil || rows != 3 {
 		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+// TestCountsAreBounded: the writer remembers the counts of so many forms with a limit, and makes others again.
+func TestCountsAreBounded(t *testing.T) {
+	s := openStore(t, t.TempDir())
+	n := sample("x")
+	n.Limit = 2
+	mustCreate(t, s, n)
+	must(t, s.writer.do(ctx, func(tx *tx) error {
+		clear(tx.counts)
+		for form := range int64(maxRemembered) {
+			tx.counts[-form] = 0
+		}
+		return nil
+	}))
+	mustCreate(t, s, n)
+	onWriter(t, s, func(*connection) error {
+		storetest.Same(t, "counts that are remembered", len(s.writer.counts), 1)
+		return nil
+	})
+	if err := creating(s, n)(); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("a third with a limit of 2: %v", err)
 	}
 }

@@ -155,6 +155,7 @@ func testFilesEverywhere(t *testing.T, b *bench) {
 		listed := r
 		listed.Files = nil
 		Same(t, "listed", b.all(t, "form"), []record{listed, plain})
+		Same(t, "listed with changes", b.scan(t, store.Query{PageID: 1, FormID: "form", Changes: true}), []record{r, plain})
 		b.repeated(t, n, r)
 		Same(t, "dumped", b.dump(t), []row{{r, "", n.Key, n.Body}, {record: plain}})
 		b.reopen(t)
@@ -209,19 +210,26 @@ func testNotStaged(t *testing.T, b *bench) {
 	data := noise(100)
 	f, dropped := b.stage(t, "a", data), b.stage(t, "dropped", noise(chunkSize+1))
 	unknown := forms.StoredFile{ID: 4711, FieldID: "f0", Name: "unknown"}
-	if err := errors.Join(b.DropFile(ctx, dropped.ID), b.DropFile(ctx, dropped.ID), b.DropFile(ctx, 4712)); err != nil {
-		t.Fatalf("drop: %v", err)
-	}
+	b.drop(t, dropped.ID, dropped.ID, 4712)
 	b.notStaged(t, "one that was dropped", dropped)
 	b.notStaged(t, "one that is unknown", unknown)
 	b.notStaged(t, "one that is staged and one that is not", f, unknown)
 	b.notStaged(t, "one twice", f, f)
 	r := b.create(t, withFiles(sample("form", "amy", "x"), f)) // it is still staged after all of that
 	b.notStaged(t, "another's", f)
-	if err := b.DropFile(ctx, f.ID); err != nil { // which is for staged ones
+	b.drop(t, f.ID) // which is for staged ones
+	b.checkFile(t, r.key(), f, data)
+}
+
+// drop drops files, and waits until the engine has done so.
+func (b *bench) drop(t *testing.T, ids ...int64) {
+	t.Helper()
+	for _, id := range ids {
+		b.DropFile(id)
+	}
+	if err := b.Purge(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b.checkFile(t, r.key(), f, data)
 }
 
 func testRefusedWithFiles(t *testing.T, b *bench) {

@@ -38,7 +38,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	calls := map[string]error{
 		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count named": countNamed, "count forms": countForms, "latest": latest, "definition": definition, "sweep definitions": b.SweepDefinitions(ctx), "update": update, "scan": scan,
 		"delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
-		"stage": stage, "open": open, "drop": b.DropFile(ctx, 1),
+		"stage": stage, "open": open,
 	}
 	maps.Copy(calls, b.archiveCalls(ctx))
 	maps.Copy(calls, b.keepCalls(ctx))

@@ -1,4 +1,4 @@
-package cli
+package service
 
 import (
 	"archive/zip"
@@ -33,6 +33,21 @@ func (b busy) History(ctx context.Context, id int64) ([]store.Step, error) {
 	return steps, err
 }
 
+// amy is a person whose lines are easy to read.
+func amy(s store.Engine) *Person {
+	return &Person{
+		Service: New(Options{Store: s, Files: s, Now: time.Now}), Name: "amy",
+		AppendSubmission: func(dst []byte, sub forms.Submission) ([]byte, error) { return append(dst, sub.Entries...), nil },
+		Step: func(_ forms.Submission, s forms.Step) (line []byte) {
+			for _, c := range s.Changes {
+				line = fmt.Appendf(line, "%s %q %q;", c.FieldID, c.Before, c.After)
+			}
+			return line
+		},
+		Show: func(string, string, int64, int64) {},
+	}
+}
+
 // What is exported of a submission agrees while others write, and what is deleted meanwhile is left out.
 func TestExportMeanwhile(t *testing.T) {
 	s, ctx, dir := enginetest.SQLite.Open(t), t.Context(), t.TempDir()
@@ -50,9 +65,8 @@ func TestExportMeanwhile(t *testing.T) {
 	}
 	changed, deleted := create("old"), create("deleted")
 	replaced := create("replaced", stage("gone"), stage("stays"))
-	p := &person{name: "amy", file: filepath.Join(dir, "amy.zip"), show: func(string, string, int64, int64) {}}
 	calls := map[int64]int{}
-	p.store = busy{s, func(id int64) {
+	others := busy{s, func(id int64) {
 		calls[id]++
 		switch {
 		case id == changed.ID && calls[id] == 1:
@@ -71,14 +85,14 @@ func TestExportMeanwhile(t *testing.T) {
 			testkit.Must(t, s.Delete(ctx, deleted, nil))
 		}
 	}}
-	p.store = losing{p.store, replaced}
-	testkit.Must(t, p.export(ctx))
-	found := readZIP(t, p.file)
+	p, file := amy(losing{others, replaced}), filepath.Join(dir, "amy.zip")
+	testkit.Must(t, testkit.ErrorOf(p.Export(ctx, file)))
+	found := readZIP(t, file)
 	lines := found["submissions.ndjson"]
 	if !strings.Contains(lines, `"new"`) || strings.Contains(lines, "deleted") || strings.Count(lines, `"replaced"`) != 1 {
 		t.Errorf("submissions: %s", lines)
 	}
-	if steps := found["history.ndjson"]; !strings.Contains(steps, `"before":"old","after":"new"`) || strings.Count(steps, "\n") != 1 {
+	if steps := found["history.ndjson"]; !strings.Contains(steps, `text "old" "new"`) || strings.Count(steps, "\n") != 1 {
 		t.Errorf("history: %s", steps)
 	}
 	if calls[replaced.ID] < 2 {
@@ -93,8 +107,7 @@ func TestExportMeanwhile(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("left beside it: %v, %v", left, err)
 	}
-	p.file = filepath.Join(p.file, "amy.zip")
-	if err := p.export(ctx); !errors.Is(err, syscall.ENOTDIR) || strings.Contains(err.Error(), "is there already") {
+	if _, err := p.Export(ctx, filepath.Join(file, "amy.zip")); !errors.Is(err, syscall.ENOTDIR) || strings.Contains(err.Error(), "is there already") {
 		t.Errorf("to a file in a file: %v", err)
 	}
 }
@@ -138,8 +151,7 @@ func TestExportOfFileThatGoes(t *testing.T) {
 	testkit.Must(t, testkit.ErrorOf(s.Create(ctx, store.New{
 		PageID: 1, FormID: "f", Username: "amy", Created: time.UnixMilli(0), Files: []forms.StoredFile{file},
 	})))
-	p := &person{name: "amy", file: filepath.Join(dir, "amy.zip"), store: cutting{s}, show: func(string, string, int64, int64) {}}
-	if err := p.export(ctx); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "run this again") {
+	if _, err := amy(cutting{s}).Export(ctx, filepath.Join(dir, "amy.zip")); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), "run this again") {
 		t.Errorf("error: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
@@ -166,40 +178,4 @@ func (f *cutFile) Read(p []byte) (int, error) {
 	}
 	f.gone = true
 	return f.ReadSeekCloser.Read(p[:1])
-}
-
-// A renamed field is not told as emptied: it has its present id, or is marked if no page is known.
-func TestExportOfRenamedField(t *testing.T) {
-	s, ctx, dir := enginetest.SQLite.Open(t), t.Context(), t.TempDir()
-	sub, err := s.Create(ctx, store.New{
-		PageID: 1, FormID: "f", Username: "amy", Created: time.UnixMilli(0), Entries: []forms.Entry{{FieldID: "a", Value: "1"}},
-	})
-	testkit.Must(t, err)
-	for i, id := range []string{"a", "b"} {
-		testkit.Must(t, testkit.ErrorOf(s.Update(ctx, keyOf(sub), func(old forms.Submission) (store.Change, error) {
-			values, err := old.Values()
-			now := time.UnixMilli(int64(i + 1))
-			return store.Change{
-				Entries: []forms.Entry{{FieldID: id, Value: fmt.Sprint(i + 2)}}, Changed: now, Changer: "amy",
-				Step: &store.Step{At: now, Username: "amy", Before: map[string]string{id: values["a"]}},
-			}, err
-		})))
-	}
-	site := filepath.Join(dir, "pages")
-	testkit.Must(t, os.Mkdir(site, 0o700))
-	testkit.WriteFile(t, filepath.Join(site, "1.md"), "```yaml form\nform: f\nfields:\n  - {id: b, was: a, type: textfield, label: B}\n```\n")
-	for directory, want := range map[string][]string{
-		"":                                {`"a","before":"1","after":"","renamed":true}`, `"b","before":"2","after":"3"}`},
-		site:                              {`"b","before":"1","after":"2"}`, `"b","before":"2","after":"3"}`},
-		"confluence+https://wiki.invalid": {`"a","before":"1","after":"","renamed":true}`, `"b","before":"2","after":"3"}`},
-	} {
-		p := &person{
-			name: "amy", file: filepath.Join(t.TempDir(), "amy.zip"), directory: directory, store: s, show: func(string, string, int64, int64) {},
-		}
-		testkit.Must(t, p.export(ctx))
-		steps := strings.Split(readZIP(t, p.file)["history.ndjson"], "\n")
-		if len(steps) != 3 || !strings.Contains(steps[0], want[0]) || !strings.Contains(steps[1], want[1]) {
-			t.Errorf("with the pages in %q: %q", directory, steps)
-		}
-	}
 }

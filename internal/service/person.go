@@ -1,0 +1,236 @@
+package service
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/formulary/formulary/internal/durable"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
+)
+
+// Person exports or erases what is stored about a person.
+type Person struct {
+	*Service
+	Name     string // as submissions have it
+	DryRun   bool   // of an erasure
+	Sessions interface {
+		Count(ctx context.Context, user string) (int, error)
+		SignOutUser(ctx context.Context, user string) error
+	} // to be ended by an erasure; nil if there were never any
+	// AppendSubmission and Step write a line of an export.
+	AppendSubmission func([]byte, forms.Submission) ([]byte, error)
+	Step             func(forms.Submission, forms.Step) []byte
+	Show             func(stage, unit string, done, total int64) // how far it is
+}
+
+// PersonalData is how much is stored about a person.
+type PersonalData struct {
+	Forms    []PersonalForm
+	Sessions int
+}
+
+// PersonalForm is how much a form has of a person.
+type PersonalForm struct {
+	store.FormCount     // their submissions
+	Files, Changes  int // files of these, and submissions of others that they changed
+}
+
+// ErrNoSubmissions says that there is nothing to export.
+var ErrNoSubmissions = errors.New("no submission has this name")
+
+// visit calls do for the submissions of a user, or all if user is nil.
+func (p *Person) visit(
+	ctx context.Context, stage string, user *string, do func(context.Context, *PersonalForm, forms.Submission) error,
+) (found []PersonalForm, err error) {
+	stored, err := p.opts.Store.CountForms(ctx, 0, 1)
+	for i, form := range stored {
+		of := PersonalForm{FormCount: store.FormCount{PageID: form.PageID, FormID: form.FormID}}
+		q := store.Query{PageID: form.PageID, FormID: form.FormID, Username: user, Changes: true}
+		err := p.opts.Store.Scan(ctx, q, func(sub forms.Submission) error { return do(ctx, &of, sub) })
+		if of.Count+of.Changes > 0 {
+			found = append(found, of)
+		}
+		if err != nil {
+			return found, err
+		}
+		p.Show(stage, "forms", int64(i+1), int64(len(stored)))
+	}
+	return found, err
+}
+
+// Erase deletes the submissions of the person, and removes their name from changes to others. A dry run only counts.
+// It begins with the sessions, so that the person does not go on, and ends with what an earlier run has left of
+// deleted submissions. If it is interrupted, it returns what it has erased, too.
+func (p *Person) Erase(ctx context.Context) (*PersonalData, error) {
+	var found PersonalData
+	var err error
+	if p.Sessions != nil {
+		found.Sessions, err = p.Sessions.Count(ctx, p.Name)
+		if err == nil && !p.DryRun {
+			err = p.Sessions.SignOutUser(ctx, p.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if p.DryRun {
+		found.Forms, err = p.visit(ctx, "searching", nil, p.eraseFrom)
+		return &found, err
+	}
+	if found.Forms, err = p.visit(ctx, "erasing", nil, p.eraseFrom); err == nil {
+		err = p.opts.Files.Purge(ctx)
+	}
+	return &found, err
+}
+
+// eraseFrom deletes a submission of the person, or removes their name from another.
+func (p *Person) eraseFrom(ctx context.Context, of *PersonalForm, sub forms.Submission) error {
+	key := keyOf(sub)
+	if sub.Username == p.Name {
+		sub, err := p.opts.Store.Get(ctx, key) // with its files
+		if err == nil && !p.DryRun {
+			err = p.remove(ctx, key, false, nil)
+		}
+		if err == nil {
+			of.Count, of.Files = of.Count+1, of.Files+len(sub.Files)
+		}
+		return unlessGone(err)
+	}
+	if !sub.IsChanged() {
+		return nil
+	}
+	steps, err := p.opts.Store.History(ctx, sub.ID)
+	if err != nil || sub.Changer != p.Name && !slices.ContainsFunc(steps, p.made) {
+		return err
+	}
+	of.Changes++
+	if p.DryRun {
+		return nil
+	}
+	return p.opts.Store.RemoveName(ctx, key, p.Name)
+}
+
+// made reports whether the person has made a change.
+func (p *Person) made(step store.Step) bool { return step.Username == p.Name }
+
+// unlessGone passes over what was deleted meanwhile.
+func unlessGone(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Export writes a new ZIP file. It gets its name when it is complete.
+func (p *Person) Export(ctx context.Context, file string) (*PersonalData, error) {
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return nil, cmp.Or(err, fmt.Errorf("%s is there already: choose a name that is free", file))
+	}
+	var found PersonalData
+	err := durable.Write(file, nil, func(to *os.File) (err error) {
+		e := export{Person: p, archive: zip.NewWriter(to)}
+		found.Forms, err = e.write(ctx, filepath.Dir(file))
+		return errors.Join(err, e.archive.Close())
+	}, os.Link)
+	return &found, err
+}
+
+// export is an archive that is being written.
+type export struct {
+	*Person
+	archive *zip.Writer
+	lines   [2]*os.File // of submissions, and of changes to them
+}
+
+// write reads each submission once, so that its lines and files agree. An archive takes one file at a time: lines are
+// written to files in dir first.
+func (e *export) write(ctx context.Context, dir string) (found []PersonalForm, err error) {
+	for i := range e.lines {
+		if e.lines[i], err = os.CreateTemp(dir, ".*"); err != nil {
+			return nil, err
+		}
+		defer e.lines[i].Close()
+		_ = os.Remove(e.lines[i].Name()) // so that nothing is left, however this ends
+	}
+	found, err = e.visit(ctx, "exporting", &e.Name, e.submission)
+	if err == nil && len(found) == 0 {
+		err = ErrNoSubmissions
+	}
+	for i, name := range []string{"submissions.ndjson", "history.ndjson"} {
+		if err == nil {
+			err = e.add(name, e.lines[i])
+		}
+	}
+	return found, err
+}
+
+// add adds a file to the archive.
+func (e *export) add(name string, content io.ReadSeeker) error {
+	w, err := e.archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+	if err == nil {
+		_, err = content.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		_, err = io.Copy(w, content)
+	}
+	return err
+}
+
+// submission adds files as files/ID/N-FIELD/NAME. N makes names unique. An archive can't take back a file that
+// goes while it is copied: the export fails then.
+func (e *export) submission(ctx context.Context, of *PersonalForm, sub forms.Submission) error {
+	form := e.lastForm(sub)
+	sub, steps, err := e.readHistory(ctx, form, sub, func() (forms.Submission, error) {
+		stored, err := e.opts.Store.Get(ctx, keyOf(sub))
+		if err != nil {
+			return stored, err
+		}
+		return form.Current(stored)
+	})
+	if err == nil {
+		err = e.writeLines(sub, steps)
+	}
+	if err != nil {
+		return unlessGone(err)
+	}
+	of.Count++
+	for i, file := range sub.Files {
+		content, err := e.opts.Files.OpenFile(ctx, keyOf(sub), file.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			of.Files++
+			err = errors.Join(e.add(fmt.Sprintf("files/%d/%d-%s/%s",
+				sub.ID, i+1, forms.CleanFileName(file.FieldID), forms.CleanFileName(file.Name)), content), content.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("copy a file of submission %d, which may have gone meanwhile: run this again: %w", sub.ID, err)
+		}
+	}
+	return nil
+}
+
+// writeLines writes a submission, and the changes that the person made to it, the oldest first.
+func (e *export) writeLines(sub forms.Submission, steps []forms.Step) error {
+	line, err := e.AppendSubmission(nil, sub)
+	if err == nil {
+		_, err = e.lines[0].Write(append(line, '\n'))
+	}
+	for _, s := range steps {
+		if err == nil && s.Username == e.Name {
+			_, err = e.lines[1].Write(append(e.Step(sub, s), '\n'))
+		}
+	}
+	return err
+}
