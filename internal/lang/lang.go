@@ -91,9 +91,9 @@ func must(err error) {
 }
 
 var matcher = sync.OnceValue(func() language.Matcher {
-	tags := make([]language.Tag, len(All()))
-	for i, l := range All() {
-		tags[i] = l.tag
+	var tags []language.Tag
+	for _, l := range All() {
+		tags = append(tags, l.tag)
 	}
 	return language.NewMatcher(tags)
 })
