@@ -152,7 +152,7 @@ func TestKillLosesNoEvents(t *testing.T) {
 	engines(t, func(t *testing.T, s site) {
 		r, h := newReceiver(t, "crm"), newHistory()
 		p := newReplica(t, s.withManyForms(t), withHooks(t, r.hook("/", "body: submission"))...)
-		for range 50 {
+		for range testkit.Rounds(3, 20) {
 			p.start(t)
 			h.during(t, []string{p.url}, func() {
 				h.moreAcked(t, 20)

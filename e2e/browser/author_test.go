@@ -12,10 +12,8 @@ import (
 // openAuthor signs in and opens the author's page.
 func openAuthor(t *testing.T, server, path string, options browsertest.Options) *browsertest.Page {
 	t.Helper()
+	options.Cookies = login(t, server, "alice", "wonderland")
 	p := browsertest.Open(t, server+path, options)
-	p.Fill("User name", "alice")
-	p.Fill("Password", "wonderland")
-	p.Loads(func() { p.Click("button", "Sign in") })
 	p.WaitText("Write a form")
 	return p
 }

@@ -1,11 +1,18 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/sqlite"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -61,4 +68,31 @@ func TestFilesAddUp(t *testing.T) {
 	p.Click("button", "Remove last.txt")
 	p.wantNot(most)
 	testkit.Same(t, "focus", p.Focused(), `button "Ticket"`)
+}
+
+// TestTimesOfAnAnswer has the server refuse files, and replace the page: times stay in the reader's zone.
+func TestTimesOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{ConsoleErrors: true, Zone: "Asia/Tokyo"})
+	s.kill()
+	old, err := sqlite.Open(t.Context(), s.data, sqlite.Options{})
+	testkit.Must(t, err)
+	_, err = old.Create(t.Context(), store.New{PageID: 1, FormID: "trip", Username: ann, Created: time.Now().AddDate(-1, 0, 0)})
+	testkit.Must(t, errors.Join(err, old.Close()))
+	file := filepath.Join(s.pages, "1-trip.md")
+	text, err := os.ReadFile(file)
+	testkit.Must(t, err)
+	testkit.WriteFile(t, file, strings.Replace(string(text), "form: trip\n", "form: trip\nkeep: 90 days\n", 1))
+	s.url, s.kill = startIn(t, s.data, s.args...)
+	p := s.as(t, eve, trip)
+	note := regexp.MustCompile(`1 submission will be deleted after \d{4}-\d\d-\d\d \d\d:\d\d because`).FindString(p.Text())
+	if note == "" {
+		t.Fatal(p.Text())
+	}
+	ticket := filepath.Join(t.TempDir(), "ticket.txt")
+	testkit.WriteFile(t, ticket, "x")
+	p.Attach("Ticket", ticket)
+	p.Click("button", "Send")
+	p.WaitText("There is a problem")
+	p.want(note)
 }

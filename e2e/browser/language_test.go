@@ -26,7 +26,9 @@ func TestLanguages(t *testing.T) {
 				if got := browsertest.Eval[string](p.Page, `document.documentElement.lang + " " + getComputedStyle(document.body).direction`); got != tag+" "+dir {
 					t.Errorf("%s is %s", path, got)
 				}
-				p.CheckAxe()
+				if dir == "rtl" {
+					p.CheckAxe() // the elements are the same in all languages, and the places are not
+				}
 				p.Check()
 			}
 			look(trip + "?lang=" + tag)

@@ -54,9 +54,6 @@ func (p *page) wantRows(want string) {
 func (p *page) filterBy(field, condition, value string) {
 	p.t.Helper()
 	p.Select("Filter by", field)
-	if p.site.options.NoScript {
-		p.press("Apply")
-	}
 	p.Select("Condition", condition)
 	p.In("Values").Click("checkbox", value)
 	p.press("Apply")
@@ -106,18 +103,12 @@ func results(t *testing.T, s *site) {
 	p.wantRows("n2")
 	p.goTo(lunch + "/results?view=table")
 	p.Select("Filter by", "Fair price")
-	if p.site.options.NoScript {
-		p.press("Apply")
-	}
 	p.Select("Condition", "is above")
 	p.Fill("Value", "7,25")
 	p.press("Apply")
 	p.wantRows("n5,n1,n0")
 	p.want("Fair price is above 7.25")
 	p.Select("Filter by", "Fair price")
-	if p.site.options.NoScript {
-		p.press("Apply")
-	}
 	p.wantNot("\nand\n") // the second bound shows for a range only
 	p.Select("Condition", "is between")
 	p.Fill("Value", "7,25")
@@ -205,10 +196,6 @@ func editorAnswers(t *testing.T, s *site) {
 	p.wantPath(request + "/results?sort=first#submissions")
 	q := s.as(t, ann, request+"/results")
 	q.want("2026-03-02 · Holiday", "Granted")
-	if s.options.NoScript {
-		p.want("Sent (UTC)")
-		return
-	}
 	p.wantNot("UTC") // times are those of the reader
 	q.goTo(request)
 	testkit.Same(t, "choices on paper", browsertest.Eval[int](q.Page, `dispatchEvent(new Event("beforeprint")) && document.querySelectorAll(".paper-choices li").length`), 2)

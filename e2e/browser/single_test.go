@@ -228,9 +228,7 @@ func TestPrint(t *testing.T) {
 	address := sent.path()
 	for _, dark := range []bool{false, true} {
 		s.options = browsertest.Options{Print: true, Dark: dark}
-		p := s.open(t, "/login?next="+url.QueryEscape(address))
-		browsertest.Eval[any](p.Page, `document.forms[0].elements.username.value = "ann", document.forms[0].elements.password.value = "ann-secret", 0`)
-		p.Loads(func() { browsertest.Eval[any](p.Page, `document.forms[0].submit(), 0`) })
+		p := s.as(t, ann, address)
 		p.want("Ann Other", "from ann")
 		p.wantNot("Sign out", "Change", "API documentation")
 		testkit.Same(t, "colour of the paper", browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`), "rgb(255, 255, 255)")
@@ -332,7 +330,7 @@ func TestFileOverTheLimit(t *testing.T) {
 					return [input.getAttribute("aria-invalid"), ...texts].join("|");
 				})()`)
 			}
-			const described = "The one of the train.|Accepted: .txt, .pdf. At most 100 kB each."
+			const described = "The one of the train.|Accepted: TXT files and PDF files. At most 100 kB each."
 			if got := state(); got != "true|"+described+"|“ticket.txt” is too large: at most 100 kB each." {
 				t.Errorf("the control says %s", got)
 			}

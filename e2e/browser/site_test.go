@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,13 +84,29 @@ func (s *site) open(t testing.TB, path string) *page {
 	return &page{browsertest.Open(t, s.url+path, s.options), t, s}
 }
 
-// as opens a page in a browser where somebody signs in first.
+// as opens a page in a new browser where somebody is signed in.
 func (s *site) as(t testing.TB, user, path string) *page {
 	t.Helper()
-	p := s.open(t, path)
-	p.signIn(user)
+	signedIn := *s
+	signedIn.options.Cookies = login(t, s.url, user, user+"-secret")
+	p := signedIn.open(t, path)
+	p.site = s
 	p.wantPath(path)
 	return p
+}
+
+// login signs in without a browser, and returns the cookies of the session.
+func login(t testing.TB, server, user, password string) []*http.Cookie {
+	t.Helper()
+	body := strings.NewReader(url.Values{"username": {user}, "password": {password}}.Encode())
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/login", body)
+	testkit.Must(t, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := http.DefaultTransport.RoundTrip(request)
+	testkit.Must(t, err)
+	testkit.Must(t, response.Body.Close())
+	testkit.Same(t, "status of the sign-in", response.StatusCode, http.StatusSeeOther)
+	return response.Cookies()
 }
 
 func (p *page) signIn(user string) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,9 @@ type Options struct {
 	Dark          bool    // prefers-color-scheme: dark
 	NoScript      bool    // JavaScript is off
 	Print         bool    // the media type is print
+	// Cookies are those of the address that Open loads.
+	Cookies []*http.Cookie
+	Zone    string // of times, such as "Asia/Tokyo"; "" for that of the machine
 	// Shell runs the page in the headless shell. That takes half of the time, but it does not
 	// restore forms that a person goes back to, and tests of embedded forms hang in it.
 	Shell bool
@@ -78,6 +82,12 @@ func Open(t testing.TB, address string, options Options) *Page {
 	}
 	p := newPage(ctx, t, options, chromedp.WithNewBrowserContext())
 	p.must("set the size of the window", chromedp.Do(p.ctx, options.window()))
+	for _, c := range options.Cookies {
+		do(p, "set a cookie", func(ctx context.Context, _ *chromedp.Target) (cdp.Empty, error) {
+			_, err := chromedp.Call(ctx, network.SetCookie, network.SetCookieParams{URL: address, Name: c.Name, Value: c.Value, Path: c.Path, HTTPOnly: &c.HttpOnly})
+			return cdp.Empty{}, err
+		})
+	}
 	p.Go(address)
 	return p
 }
@@ -135,6 +145,9 @@ func (o Options) apply(ctx context.Context) error {
 		media.Media = "print"
 	}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, media); err != nil {
+		return err
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: o.Zone}); err != nil {
 		return err
 	}
 	return setScript(ctx, !o.NoScript)

@@ -45,7 +45,10 @@ func TestValuesOfFlags(t *testing.T) {
 	t.Setenv("FORMULARY_MAX_FILE", "2 KiB")
 	t.Setenv("FORMULARY_ACCESS_LOG", "off")
 	t.Setenv("FORMULARY_MAX_CONNECTIONS", "") // as compose files leave it
-	c := parse(t, "--max-body", "1MB", "--metrics=Yes", "--sweep-interval", "2 hours", "--event-retry=31d", "--notify-interval", "1h30m")
+	c := parse(t, "--max-body", "1MB", "--metrics=Yes", "--sweep-interval", "2 hours", "--event-retry=31d", "--notify-interval", "1 hour 30 minutes")
+	if one := parse(t, "--notify-interval", "1 minute", "--sweep-interval", "1 second"); one.events.NotifyInterval != time.Minute || one.sweepInterval != time.Second {
+		t.Errorf("%+v", one)
+	}
 	if c.maxBody != 1e6 || c.maxFile != 2048 || !c.metrics || c.accessLog || c.server.MaxConnections != 10_000 ||
 		c.sweepInterval != 2*time.Hour || c.events.Retry != 31*24*time.Hour || c.events.NotifyInterval != 90*time.Minute {
 		t.Errorf("%+v", c)

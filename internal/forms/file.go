@@ -53,15 +53,15 @@ var sizeUnits = []struct {
 }
 
 var (
-	size        = regexp.MustCompile(`^\s*([0-9]+) ?(kB|MB|KiB|MiB)\s*$`)
-	bytesOfUnit = map[string]int64{"kB": 1e3, "MB": 1e6, "KiB": 1 << 10, "MiB": 1 << 20}
+	size        = regexp.MustCompile(`^\s*([0-9]+) ?([A-Za-z]+)\s*$`)
+	bytesOfUnit = map[string]int64{"kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 )
 
 // ParseSize reads a number of bytes as people write it, such as 5MB or 512 KiB. The largest number
 // stands for all that are larger.
 func ParseSize(text string) (bytes int64, ok bool) {
 	m := size.FindStringSubmatch(text)
-	if m == nil {
+	if m == nil || bytesOfUnit[m[2]] == 0 {
 		return 0, false
 	}
 	number, err := strconv.ParseInt(m[1], 10, 64)

@@ -40,17 +40,13 @@ func TestCatalogs(t *testing.T) {
 func readCatalog(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return string(text)
 }
 
 func writeCatalog(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 // writePOT returns the list of messages. Comments for translators stay.
@@ -405,9 +401,7 @@ func TestEnglishIsFound(t *testing.T) {
 // TestLanguages checks settings: all are there, and plural forms are those that the head of the file tells tools.
 func TestLanguages(t *testing.T) {
 	vm, err := quickjs.NewVM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = vm.Close() }()
 	for _, l := range All() {
 		for name, text := range map[string]string{

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // used is a message that the program has.
@@ -76,9 +77,7 @@ func glob(t *testing.T, patterns ...string) map[string]string {
 		}
 		for _, name := range names {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			files[name] = string(text)
 		}
 	}
@@ -100,9 +99,7 @@ func inCode(t *testing.T, name, text string) (all []used) {
 		return nil
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	ast.Inspect(file, func(node ast.Node) bool {
 		if text, ok := node.(*ast.BasicLit); ok {
 			if text, _ := literal(text); strings.HasPrefix(text, "filter|") {
@@ -153,9 +150,7 @@ func inScript(t *testing.T, _, text string) (all []used) {
 	for _, call := range scriptCalls.FindAllStringSubmatch(text, -1) {
 		var m used
 		for i, to := range []*string{&m.one, &m.text} {
-			if err := json.Unmarshal([]byte(cmp.Or(call[1+i], `""`)), to); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, json.Unmarshal([]byte(cmp.Or(call[1+i], `""`)), to))
 		}
 		all = append(all, m)
 	}

@@ -184,7 +184,7 @@ func (r *formReader) defaultText(n *yaml.Node, f *forms.Field) string {
 
 const (
 	acceptHint  = "use an extension such as .pdf, a media type such as image/png, or image/*"
-	maxSizeHint = "write a whole number with kB, MB, KiB or MiB after it, as in 5MB"
+	maxSizeHint = "write a whole number with kB, MB, GB, KiB, MiB or GiB after it, as in 5MB"
 )
 
 var (

@@ -74,7 +74,7 @@ func (o *outline) page() *Page {
 func (w *Wiki) readAll(ctx context.Context, user User, ids []int64) error {
 	for _, id := range ids {
 		if _, err := w.Page(context.WithoutCancel(ctx), user, id); err != nil && !errors.Is(err, ErrNotFound) {
-			return err // the next list tries again
+			return err
 		}
 	}
 	return nil

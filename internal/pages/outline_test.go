@@ -3,6 +3,7 @@ package pages_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -53,31 +54,44 @@ func TestWikiIsListedAfterRestart(t *testing.T) {
 			on.Write(pagestest.Page{ID: ids[2], Title: "Emptied"})
 
 			again := start()
-			if got := listed(t, again, bob); got != "Lunch: menu guests (not read); Emptied: a (not read)" {
-				t.Errorf("bob sees %s", got)
-			}
+			testkit.Same(t, "bob sees", listed(t, again, bob), "Lunch: menu guests (not read); Emptied: a (not read)")
 			testkit.Eventually(t, "bob's pages are read", func() bool { return listed(t, again, bob) == "Lunch: menu guests" })
-			if got := listed(t, again, ann); got != "Lunch: menu guests; Secret: a (not read)" {
-				t.Errorf("ann sees %s", got)
-			}
+			testkit.Same(t, "ann sees", listed(t, again, ann), "Lunch: menu guests; Secret: a (not read)")
 			testkit.Eventually(t, "a page without forms is forgotten", func() bool { return outlines(t, memory) == len(ids)-1 })
 		})
 	}
 }
 
-type panicking struct{ pages.Memory }
+// panicking is a memory of one page, and a wiki whose texts can't be read.
+type panicking struct {
+	wiki.Wiki
+	id int64
+}
 
 func (panicking) SetOutline(context.Context, int64, string) error { panic("at the disco") }
 
-// A panic while a page is remembered is logged, and ends neither the process nor the request.
-func TestPanicOfMemory(t *testing.T) {
-	l := newLive(t)
-	log, to := io.Pipe()
-	l.Memory, l.Logger = panicking{}, slog.New(slog.NewTextHandler(to, nil))
-	go l.wants("the page", caller("ann"), "a")
-	for lines := bufio.NewScanner(log); lines.Scan(); {
-		if line := lines.Text(); strings.Contains(line, "can't be remembered") && strings.Contains(line, "at the disco") {
-			return
+func (p panicking) Outlines(context.Context) ([]string, error) {
+	return []string{fmt.Sprintf(`{"Page":%d,"Forms":[["a","en","A"]]}`, p.id)}, nil
+}
+
+func (panicking) Text(context.Context, wiki.Caller, int64) (wiki.Text, error) { panic("at the disco") }
+
+// A panic while a page is remembered, or read behind a list, is logged. It does not end the process.
+func TestPanicBehindRequestIsLogged(t *testing.T) {
+	for want, call := range map[string]func(l *live){
+		"can't be remembered": func(l *live) { l.wants("the page", caller("ann"), "a") },
+		"read behind a list": func(l *live) {
+			l.Wiki.Wiki = panicking{l.fake, l.id}
+			listed(l.T, l.Wiki, caller("ann"))
+		},
+	} {
+		l := newLive(t)
+		log, to := io.Pipe()
+		l.Memory, l.Logger = panicking{id: l.id}, slog.New(slog.NewTextHandler(to, nil))
+		go call(l)
+		lines := bufio.NewScanner(log)
+		for logged := false; !logged && lines.Scan(); {
+			logged = strings.Contains(lines.Text(), want) && strings.Contains(lines.Text(), "at the disco")
 		}
 	}
 }

@@ -405,7 +405,12 @@ func (w *Wiki) List(ctx context.Context, user User) ([]View, error) {
 		}
 	}
 	if unread != nil {
-		w.behind.DoChan("", panics.Guarded(func() (any, error) { return nil, w.readAll(ctx, user, unread) }))
+		w.behind.DoChan("", func() (any, error) {
+			if err := panics.ToError(func() error { return w.readAll(ctx, user, unread) }); err != nil {
+				w.Logger.Warn("pages can't be read behind a list; the next list tries again", "error", err)
+			}
+			return unread, nil // nobody waits for it
+		})
 	}
 	slices.SortFunc(views, func(a, b View) int { return cmp.Compare(a.ID, b.ID) })
 	return views, nil

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // The pseudo-language is English with brackets around each message, but not around what is filled in. Letters outside of
@@ -29,9 +30,7 @@ var (
 func pseudoLanguage(t *testing.T) *lang.Language {
 	t.Helper()
 	pot, err := os.ReadFile("../lang/messages/messages.pot")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	entries := strings.Split(string(pot), "\n\n")
 	for i, entry := range entries[1:] {
 		ids := msgid.FindAllStringSubmatch(entry, -1)
@@ -160,9 +159,7 @@ func TestWordsOfTemplatesAreFound(t *testing.T) {
 	} {
 		for _, text := range texts {
 			tmpl, err := template.New("").Funcs(pseudo.Funcs()).Funcs(template.FuncMap{"say": pseudo.Say}).Parse(pseudo.Translate(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			if found := saidByTemplate(tmpl.Tree.Root); (len(found) > 0) != said {
 				t.Errorf("%s: found %q", text, found)
 			}

@@ -57,11 +57,11 @@ async function main(args) {
   const list = new URL("exceptions.txt", import.meta.url);
   const { fresh, stale, needed } = compare(findings, readFileSync(list, "utf8").split("\n").filter(Boolean));
   for (const { file, line, rule, message, sentence } of fresh) console.log(`${file}:${line}: ${rule}: ${message}\n    ${sentence}`);
-  if (fresh.length > 0) console.log(`\n${fresh.length} sentences to write more plainly: see "Plain English" in CONTRIBUTING.md.`);
+  if (fresh.length > 0) console.log(`\nFindings: ${fresh.length}. "Plain English" in CONTRIBUTING.md says how to mend them.`);
   if (args.includes("--shrink")) {
     writeFileSync(list, needed.map((line) => line + "\n").join(""));
   } else if (stale.length > 0) {
-    console.log(`\n${stale.length} lines of tools/prose/exceptions.txt are no longer needed: node tools/prose/prose.js --shrink`);
+    console.log(`\nLines of tools/prose/exceptions.txt without a finding: ${stale.length}. Remove them: node tools/prose/prose.js --shrink`);
     process.exitCode = 1;
   }
   if (fresh.length > 0) process.exitCode = 1;

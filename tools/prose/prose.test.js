@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import test from "node:test";
@@ -17,12 +17,12 @@ const examples = {
   "those-of": { bad: ["Names like those of groups.", "Use that of the form.", "It reads those that are open."], good: ["In those cases it reads on.", "A form that often fails."] },
   "what-is": { bad: ["It stores what was sent.", "What remains is deleted.", "It shows what's wrong."], good: ["What is a form?", "# What the tests need", "It says what to do."] },
   "double-negation": { bad: ["It is not unusual.", "There is no update without a step.", "It doesn't start unless it must."], good: ["It is not until then.", "A change of no value sends nothing.", "It is in no database and no backup.", "No, it starts without a key."] },
-  "nothing-but": { bad: ["It needs nothing but Go.", "All but editors see it.", "It is done but for one line."], good: ["Nothing is sent, but stored."] },
+  "nothing-but": { bad: ["It needs nothing but Go.", "All but editors see it.", "It is done but for one line.", "It was none other than Go."], good: ["Nothing is sent, but stored."] },
   "as-says": { bad: ["It sorts as the form says.", "It reads as HTTP has it."], good: ["It runs as root."] },
   "is-to-be": { bad: ["It is to be removed."], good: ["It wants to be removed."] },
-  "the-one": { bad: ["Take the one that is free.", "It takes the latter."], good: ["Take the one shown."] },
+  "the-one": { bad: ["Take the one that is free.", "It takes the latter.", "Write the longer one."], good: ["Take the one shown."] },
   words: { bad: ["The form is in force.", "It stops, hence it ends."], good: ["It has force.", "The husband."] },
-  "subject-first": { bad: ["Of both it takes one."], good: ["Not open yet."] },
+  "subject-first": { bad: ["Of both it takes one.", "Neither do they.", "Only when it ends, it tells."], good: ["Not open yet."] },
   "table-cell": { bad: ["| a |\n|-|\n| one; two |"], good: ["One; two.", "| a |\n|-|\n| `a; b` |"] },
 };
 
@@ -98,11 +98,20 @@ test("exceptions", () => {
   assert.deepEqual(compare([a], [line, line]).stale.length, 1);
 });
 
-test("files of a repository", () => {
+// repository runs a test in a new one.
+async function repository(run) {
   const root = mkdtempSync(join(tmpdir(), "prose"));
+  const git = (...args) => execFileSync("git", args, { cwd: root });
   try {
-    const git = (...args) => execFileSync("git", args, { cwd: root });
     git("init", "-q");
+    await run(root, git);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+test("files of a repository", () =>
+  repository((root, git) => {
     for (const name of ["a.md", "b/c.go", "b/testdata/d.md", "b/messages/en.yaml", "b/messages/de.yaml", "messages.pot", "e.txt", "new.md", "gone.md", "ignored.md"]) {
       mkdirSync(dirname(join(root, name)), { recursive: true });
       writeFileSync(join(root, name), "");
@@ -111,7 +120,32 @@ test("files of a repository", () => {
     git("add", "a.md", "b", "gone.md", "messages.pot");
     rmSync(join(root, "gone.md"));
     assert.deepEqual(read(root).map((t) => t.file).sort(), ["a.md", "b/c.go", "b/messages/en.yaml", "messages.pot", "new.md"]);
-  } finally {
-    rmSync(root, { recursive: true });
-  }
-});
+  }));
+
+test("findings and spare exceptions fail, and --shrink removes the latter", () =>
+  repository((root) => {
+    const here = new URL(".", import.meta.url).pathname, dir = join(root, "tools/prose");
+    mkdirSync(dir, { recursive: true });
+    for (const name of ["package.json", "prose.js", "rules.js", "sources.js"]) copyFileSync(join(here, name), join(dir, name));
+    symlinkSync(join(here, "node_modules"), join(dir, "node_modules"));
+    const list = join(dir, "exceptions.txt");
+    const prose = (...args) => spawnSync(process.execPath, [join(dir, "prose.js"), ...args], { encoding: "utf8" });
+
+    writeFileSync(join(root, "a.md"), "Tell whoever runs it.\n");
+    writeFileSync(list, "");
+    const first = prose();
+    assert.equal(first.status, 1);
+    assert.match(first.stdout, /^a\.md:1: whoever: .*\n    Tell whoever runs it\.\n/);
+    assert.equal(prose("--shrink").status, 1);
+    assert.equal(readFileSync(list, "utf8"), "", "nothing adds an exception");
+
+    const needed = "whoever 8ce3fe84c8ac a.md\n";
+    writeFileSync(list, needed);
+    assert.equal(prose().status, 0);
+    writeFileSync(list, needed + "words 000000000000 a.md\n");
+    const spare = prose();
+    assert.equal(spare.status, 1);
+    assert.match(spare.stdout, /without a finding: 1\./);
+    assert.equal(prose("--shrink").status, 0);
+    assert.equal(readFileSync(list, "utf8"), needed);
+  }));

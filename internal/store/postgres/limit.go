@@ -37,7 +37,7 @@ func (s *Store) createAlone(ctx context.Context, c *creation) error {
 	}
 	defer release()
 	op := &operation{Value: c}
-	s.create(ctx, append([]*operation(nil), op))
+	s.create(ctx, []*operation{op})
 	return op.Err
 }
 

@@ -29,10 +29,10 @@ if (document.querySelector("[data-sent]")) {
   access(() => sessionStorage.removeItem("formulary.sent"));
 }
 
-// What was done is told once, and not again after a reload.
+// What was done is told once: a reload neither tells it nor sends it again. After replaceState it asks for the page.
 const address = new URL(location.href);
 const told = ["sent", "saved", "deleted", "done"].filter((name) => address.searchParams.has(name));
-if (told.length > 0) {
+if (told.length > 0 || document.querySelector(".outcome")) {
   told.forEach((name) => address.searchParams.delete(name));
   history.replaceState(history.state, "", address);
 }
