@@ -31,7 +31,7 @@ func personCommand(streams Streams) *cli.Command {
 		Name:      "person",
 		Usage:     "export what is stored about a person, or erase it",
 		ArgsUsage: "NAME",
-		Description: `NAME is the user name as submissions have it, in the same upper and lower case.
+		Description: `NAME is the user name in submissions, in the same upper and lower case.
 A server may run meanwhile.
 
    formulary person amy --data data --export amy.zip
@@ -125,7 +125,7 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 	p.Service = service.New(options)
 	found, err := p.Export(ctx, p.file)
 	if errors.Is(err, service.ErrNoSubmissions) {
-		return fmt.Errorf("%w: write it as submissions have it, in the same upper and lower case. "+
+		return fmt.Errorf("%w: write it in the same upper and lower case as in submissions. "+
 			"--erase --dry-run also finds it in changes to submissions of others, and in sessions", err)
 	}
 	if err != nil {
@@ -149,7 +149,7 @@ func (p *person) findSessions(ctx context.Context, s store.Engine) error {
 	return nil
 }
 
-// eraseAll also prints what was erased if it was interrupted.
+// eraseAll prints the erased submissions, also if it was interrupted.
 func (p *person) eraseAll(ctx context.Context) error {
 	found, err := p.Erase(ctx)
 	if found == nil {
@@ -160,8 +160,8 @@ func (p *person) eraseAll(ctx context.Context) error {
 		if !p.DryRun {
 			clean = ", nor in deleted rows that the database files still hold"
 		}
-		err = fmt.Errorf("nothing was found under this name%s: write it as submissions have it, "+
-			"in the same upper and lower case", clean)
+		err = fmt.Errorf("nothing was found under this name%s: write it in the same upper and "+
+			"lower case as in submissions", clean)
 	}
 	return errors.Join(err, p.print(found))
 }

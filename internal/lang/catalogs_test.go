@@ -145,7 +145,7 @@ var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
 
 func quote(text string) string { return `"` + quoted.Replace(text) + `"` }
 
-// TestUpdate: translations stay, those of changed messages are to be reviewed, new messages have none, and what is gone goes.
+// TestUpdate: translations stay, a changed message makes its translation fuzzy, a new one has none, and a removed one goes.
 func TestUpdate(t *testing.T) {
 	const head = "msgid \"\"\nmsgstr \"\"\n\"Language: de\\n\"\n"
 	before := head + `
@@ -262,7 +262,7 @@ msgstr[1] "{0} Es"
 	}
 }
 
-// FuzzCatalog: what was written is read as it was, whatever else the file says.
+// FuzzCatalog: an entry is read as it was written, whatever else the file says.
 func FuzzCatalog(f *testing.F) {
 	f.Add("#: a\n\n\nmsgid \"\"\"\n", "a\\n", "\"b\"\tc|")
 	f.Fuzz(func(t *testing.T, file, text, translated string) {
@@ -398,7 +398,7 @@ func TestEnglishIsFound(t *testing.T) {
 	}
 }
 
-// TestLanguages checks settings: all are there, and plural forms are those that the head of the file tells tools.
+// TestLanguages checks settings: all are there, and the head of a file tells tools the same plural forms.
 func TestLanguages(t *testing.T) {
 	vm, err := quickjs.NewVM()
 	testkit.Must(t, err)

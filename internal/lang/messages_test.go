@@ -25,7 +25,7 @@ type used struct {
 	places    []string // files that have it
 }
 
-// allMessages are those of the program, each once, in the order of the files that have them.
+// allMessages returns the messages of the program, each once, in the order of the files that have them.
 func allMessages(t *testing.T) (all []*used) {
 	known := map[string]*used{}
 	for _, pattern := range []string{

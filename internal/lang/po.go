@@ -30,12 +30,12 @@ func parse(file string) (all []entry) {
 	return all
 }
 
-// key is the English text of a message, as the program has it.
+// key is the English text of a message in the program.
 func (e entry) key() string {
 	return strings.TrimPrefix(e["msgctxt"]+"|"+cmp.Or(e["msgid_plural"], e["msgid"]), "|")
 }
 
-// translations are the messages of a file. What has no text, or a fuzzy one, stays English.
+// translations are the messages of a file. An entry without a text, or with a fuzzy one, stays English.
 func translations(file string, plurals []string) map[string]translation {
 	all := map[string]translation{}
 	for _, e := range parse(file)[1:] {

@@ -19,10 +19,10 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Person exports or erases what is stored about a person.
+// Person exports or erases the stored data about a person.
 type Person struct {
 	*Service
-	Name     string // as submissions have it
+	Name     string // in submissions
 	DryRun   bool   // of an erasure
 	Sessions interface {
 		Count(ctx context.Context, user string) (int, error)

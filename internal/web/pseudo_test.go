@@ -16,7 +16,7 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// The pseudo-language is English with brackets around each message, but not around what is filled in. Letters outside of
+// The pseudo-language is English with brackets around each message, but not around the arguments. Letters outside of
 // brackets are data, or a text that is no message.
 var (
 	msgid     = regexp.MustCompile(`msgid(?:_plural)? "(.*)"`)
@@ -48,7 +48,7 @@ func pseudoLanguage(t *testing.T) *lang.Language {
 	return lang.Find("de").With(func() string { return strings.Join(entries, "\n\n") })
 }
 
-// TestPagesSayMessages opens pages and states of error in the pseudo-language, as those who may do more and less, signed in and out,
+// TestPagesSayMessages opens pages and states of error in the pseudo-language: with more rights and fewer, signed in and out,
 // and in a frame.
 func TestPagesSayMessages(t *testing.T) {
 	lang.Match("de") // knows the order of languages from now on
@@ -79,7 +79,7 @@ func TestPagesSayMessages(t *testing.T) {
 	}
 }
 
-// TestTemplatesSayMessages reads all branches of templates in the pseudo-language, also those that no page takes in tests.
+// TestTemplatesSayMessages reads all branches of templates in the pseudo-language, also branches that no page takes in tests.
 func TestTemplatesSayMessages(t *testing.T) {
 	for _, tmpl := range parseTemplates("", newStaticFiles(nil), pseudoLanguage(t)).Templates() {
 		if tmpl.Tree == nil {
