@@ -109,20 +109,15 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	options := service.Options{Store: s, Files: s, Now: time.Now, Events: listeners.Events}
-	p.Show = show
-	if p.erase {
-		if err := p.findSessions(ctx, s); err != nil {
-			return err
-		}
-		p.Service = service.New(options)
-		return p.eraseAll(ctx)
-	}
-	if p.directory != "" && !wiki.IsAddress(p.directory) {
+	if !p.erase && p.directory != "" && !wiki.IsAddress(p.directory) {
 		if options.Pages, err = configured[pages.Source](pages.OpenDirectory(p.directory, &markup.Options{}, quiet)); err != nil {
 			return err
 		}
 	}
-	p.Service = service.New(options)
+	p.Service, p.Show = service.New(options), show
+	if p.erase {
+		return p.eraseAll(ctx, s)
+	}
 	found, err := p.Export(ctx, p.file)
 	if errors.Is(err, service.ErrNoSubmissions) {
 		return fmt.Errorf("%w: write it in the same upper and lower case as in submissions. "+
@@ -150,7 +145,10 @@ func (p *person) findSessions(ctx context.Context, s store.Engine) error {
 }
 
 // eraseAll prints the erased submissions, also if it was interrupted.
-func (p *person) eraseAll(ctx context.Context) error {
+func (p *person) eraseAll(ctx context.Context, s store.Engine) error {
+	if err := p.findSessions(ctx, s); err != nil {
+		return err
+	}
 	found, err := p.Erase(ctx)
 	if found == nil {
 		return err
