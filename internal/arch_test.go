@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const module = "github.com/formulary/formulary/"
@@ -148,9 +150,7 @@ func readPackages(t *testing.T) []*goPackage {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, name := range []string{"cmd/formulary", "internal/forms", "internal/service", sqliteEngine} {
 		if p := byName[name]; p == nil || len(p.imports) == 0 {
 			t.Fatalf("%s is not among the packages that were found: this test looks at the wrong place", name)

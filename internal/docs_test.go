@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // readDocuments returns the Markdown files of the project by name.
@@ -21,9 +23,7 @@ func readDocuments(t *testing.T) map[string]string {
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			texts[file] = string(text)
 		}
 	}

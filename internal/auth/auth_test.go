@@ -181,9 +181,7 @@ func TestAuthenticateWithRealBcrypt(t *testing.T) {
 		if err != nil || id.Name != user {
 			t.Errorf("%s: got %v, %v", user, id, err)
 		}
-		if _, err := d.Authenticate(t.Context(), user, "Sesame", home); !errors.Is(err, ErrBadCredentials) {
-			t.Errorf("%s with a wrong password: got %v", user, err)
-		}
+		testkit.ErrorIs(t, user, testkit.ErrorOf(d.Authenticate(t.Context(), user, "Sesame", home)), ErrBadCredentials)
 	}
 	testkit.ErrorIs(t, "unknown user", testkit.ErrorOf(d.Authenticate(t.Context(), "nobody", "sesame", home)), ErrBadCredentials)
 }
@@ -326,9 +324,7 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	users := filepath.Join(dir, "users")
 	testkit.WriteFile(t, users, "")
 	testkit.ErrorIs(t, "missing groups file", testkit.ErrorOf(Open(Options{UsersFile: users, GroupsFile: missing})), os.ErrNotExist)
-	if _, err := Open(Options{UsersFile: users}); err != nil {
-		t.Errorf("no groups file wanted: got %v", err)
-	}
+	testkit.ErrorIs(t, "no groups file", testkit.ErrorOf(Open(Options{UsersFile: users})), nil)
 }
 
 func TestOneComputationPerCredential(t *testing.T) {
@@ -399,9 +395,7 @@ func TestCancelledAttemptReturnsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done.Go(func() {
 			_, err := f.Authenticate(ctx, "alice", "sesame", home)
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled while computing: got %v", err)
-			}
+			testkit.ErrorIs(t, "cancelled while computing", err, context.Canceled)
 		})
 		synctest.Wait()
 		cancel()
@@ -418,9 +412,7 @@ func TestCancelledLeaderDoesNotCancelTheOthers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done.Go(func() {
 			_, err := f.Authenticate(ctx, "alice", "sesame", home)
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled in line: got %v", err)
-			}
+			testkit.ErrorIs(t, "cancelled in line", err, context.Canceled)
 		})
 		synctest.Wait()
 		for range 20 {

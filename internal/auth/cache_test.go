@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestMacDiffersBetweenCredentials(t *testing.T) {
@@ -72,8 +74,6 @@ func TestHitAllocatesNothing(t *testing.T) {
 	c.add(mac{1})
 	for _, addr := range []string{home, "[2001:db8:1:2:3:4:5:6]:80"} {
 		c.addUse(mac{1}, ClientHost(addr))
-		if got := testing.AllocsPerRun(100, func() { c.hasFrom(mac{1}, ClientHost(addr)) }); got != 0 {
-			t.Errorf("from %s: %v allocations", addr, got)
-		}
+		testkit.Same(t, addr, testing.AllocsPerRun(100, func() { c.hasFrom(mac{1}, ClientHost(addr)) }), 0)
 	}
 }

@@ -34,9 +34,7 @@ func FuzzParseGroups(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		groupsOf, _ := parseGroups(data)
 		for user, groups := range groupsOf {
-			if err := checkUserName(user); err != nil {
-				t.Errorf("took %q: %v", user, err)
-			}
+			testkit.ErrorIs(t, user, checkUserName(user), nil)
 			if len(groups) == 0 || slices.Contains(groups, "") || !slices.IsSorted(groups) {
 				t.Errorf("%q is in %q", user, groups)
 			}

@@ -1,6 +1,10 @@
 package auth
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
 
 func TestClientHost(t *testing.T) {
 	for addr, want := range map[string]string{
@@ -14,8 +18,6 @@ func TestClientHost(t *testing.T) {
 		"client.example:80":         "invalid IP",
 		"":                          "invalid IP",
 	} {
-		if got := ClientHost(addr).String(); got != want {
-			t.Errorf("ClientHost(%q) = %q, want %q", addr, got, want)
-		}
+		testkit.Same(t, addr, ClientHost(addr).String(), want)
 	}
 }

@@ -122,9 +122,7 @@ func FuzzParseUsers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		users, bad := parseUsers(data)
 		for user, h := range users {
-			if err := checkUserName(user); err != nil {
-				t.Errorf("took %q: %v", user, err)
-			}
+			testkit.ErrorIs(t, user, checkUserName(user), nil)
 			if cost, err := bcrypt.Cost([]byte(h.hash)); err != nil || cost != h.cost || cost > maxCost {
 				t.Errorf("took the hash %q: %v", h.hash, err)
 			}

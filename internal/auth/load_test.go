@@ -26,12 +26,7 @@ func setTime(t *testing.T, file string, at time.Time) {
 	must(t, os.Chtimes(file, at, at))
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testkit.Must
 
 // A mounted ConfigMap is a link through a folder that is a link. Package reload tests
 // other kinds of changes. The time is that of the bubble.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // many are the names of n groups.
@@ -98,9 +100,7 @@ func TestProxyComplainsOnceInAWhile(t *testing.T) {
 			t.Fatal("accepted")
 		}
 	}
-	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines", n)
-	}
+	testkit.Same(t, "lines", strings.Count(log.String(), "\n"), 1)
 }
 
 // A group that nobody has had is unknown when enough users were seen, and at once if it comes as a path.
@@ -110,9 +110,7 @@ func TestGroupsThatNobodyHas(t *testing.T) {
 	wants := func(user, groups, name, want string) {
 		t.Helper()
 		r.Header = http.Header{"X-User": {user}, "X-Groups": {groups}}
-		if _, err := p.Identify(r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testkit.ErrorOf(p.Identify(r)))
 		if hint := p.UnknownName(name); !strings.Contains(hint, want) || (hint == "") != (want == "") {
 			t.Errorf("%s, with %s of %s: %q", name, groups, user, hint)
 		}

@@ -24,9 +24,7 @@ func TestWithUser(t *testing.T) {
 		byte order mark | \uFEFFalice:x\n | alice:HASH\n
 		first of two | alice:x\nbob:y\nalice:z\n | alice:HASH\nbob:y\n
 		others that look alike | #alice:x\nalice2:x\nalice\nAlice:x\n alice:x\n | #alice:x\nalice2:x\nalice\nAlice:x\n alice:x\nalice:HASH\n`) {
-		if diff := cmp.Diff(row[2], string(withUser([]byte(row[1]), "alice", "alice:HASH\n"))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", row[0], diff)
-		}
+		testkit.Diff(t, row[0], string(withUser([]byte(row[1]), "alice", "alice:HASH\n")), row[2])
 	}
 }
 
@@ -90,9 +88,7 @@ func TestUpdateKeepsTheOwner(t *testing.T) {
 	giveAway(t, file)
 	before := ownerOf(t, file)
 	must(t, setHash(file, "alice", "HASH"))
-	if diff := cmp.Diff(before, ownerOf(t, file)); diff != "" {
-		t.Errorf("the owner changed (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "the owner changed", ownerOf(t, file), before)
 }
 
 // giveAway changes owner and group of the file as far as the user who runs the
@@ -140,9 +136,7 @@ func TestKeepOwnerDoesWhatIsPermitted(t *testing.T) {
 			got = append(got, owner{uid, gid})
 			return tt.err
 		}, info)
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
+		testkit.Diff(t, tt.name, got, tt.want)
 	}
 }
 
@@ -161,9 +155,7 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files in the folder (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "files in the folder", got, want)
 }
 
 func TestSetPasswordRefuses(t *testing.T) {

@@ -196,9 +196,7 @@ func TestCoalescedAttemptsFailTogether(t *testing.T) {
 			turnedAway.Go(func() { f.wantBusy("alice", "wrong", home) })
 		}
 		turnedAway.Wait()
-		if waited := time.Since(start); waited != maxWait {
-			t.Errorf("they waited %s, want %s", waited, maxWait)
-		}
+		testkit.Same(t, "they waited", time.Since(start), maxWait)
 		close(f.block)
 		busy.Wait()
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
@@ -202,9 +203,7 @@ func TestWikiThrottleOfATokenIsItsOwn(t *testing.T) {
 		t.Errorf("throttled: %v", err)
 	}
 	u.fake.Fail(nil)
-	if err := with("bob.bob"); err != nil {
-		t.Errorf("another token: %v", err)
-	}
+	testkit.ErrorIs(t, "another token", with("bob.bob"), nil)
 }
 
 // Guesses are slowed here, too, also while the password is known from another host:
@@ -323,9 +322,7 @@ func TestWikiBrowser(t *testing.T) {
 		who, err := u.IdentifyBrowser(r)
 		u.check(fmt.Sprintf("%+v", tt), who, err, tt.want)
 	}
-	if n := u.fake.Calls("Resume"); n != 2 {
-		t.Errorf("the wiki was asked %d times about two cookies", n)
-	}
+	testkit.Same(t, "the wiki was asked times about two cookies", u.fake.Calls("Resume"), 2)
 
 	// An answer counts for a while, and a failure is none.
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
@@ -356,7 +353,5 @@ func TestWikiTokensAreThrottledApart(t *testing.T) {
 			t.Fatalf("guess %d: %v", i, err)
 		}
 	}
-	if err := sends("Alice.right", here); err != nil {
-		t.Errorf("the right token: %v", err)
-	}
+	testkit.ErrorIs(t, "the right token", sends("Alice.right", here), nil)
 }

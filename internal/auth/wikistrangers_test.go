@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
@@ -61,9 +62,7 @@ func TestWikiUnknownCookies(t *testing.T) {
 		begun := time.Now()
 		release()
 		all.Wait()
-		if took := time.Since(begun); took != 200*time.Millisecond {
-			t.Errorf("the other strangers had to wait for %s", took)
-		}
+		testkit.Same(t, "the other strangers had to wait for", time.Since(begun), 200*time.Millisecond)
 
 		// Cookies that the wiki has refused are strange again.
 		u.fake.SetUser("Carl", wikitest.User{})
@@ -80,9 +79,7 @@ func TestWikiUnknownCookies(t *testing.T) {
 		for i := range 8 {
 			_, _ = u.browser(t.Context(), fmt.Sprint("nobody else", i), elsewhere)
 		}
-		if took := time.Since(begun); took != 400*time.Millisecond {
-			t.Errorf("strangers are let in after %s", took)
-		}
+		testkit.Same(t, "strangers are let in after", time.Since(begun), 400*time.Millisecond)
 	})
 }
 
@@ -148,9 +145,7 @@ func TestWikiGuessesOfThoseWhoGoAway(t *testing.T) {
 			release := u.fake.Hold()
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Millisecond, cancel)
-			if _, err := u.Authenticate(ctx, "alice", fmt.Sprint("guess", i), here); !errors.Is(err, context.Canceled) {
-				t.Errorf("guess %d: %v", i, err)
-			}
+			testkit.ErrorIs(t, i, testkit.ErrorOf(u.Authenticate(ctx, "alice", fmt.Sprint("guess", i), here)), context.Canceled)
 			release()
 			synctest.Wait()
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestAdvice(t *testing.T) {
@@ -78,9 +79,7 @@ func TestWarnsWhenPasswordsTravelInTheClear(t *testing.T) {
 		defer cancel()
 		stderr := &untilServing{stop: cancel}
 		args := serveArgs(t, "--listen", listen)
-		if code := Run(ctx, append([]string{"formulary"}, args...), Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}); code != 0 {
-			t.Errorf("%s: status %d", listen, code)
-		}
+		testkit.Same(t, listen, Run(ctx, append([]string{"formulary"}, args...), Streams{In: strings.NewReader(""), Out: io.Discard, Err: stderr}), 0)
 		log := stderr.log.String()
 		if got := strings.Contains(log, "level=WARN msg=\"TLS IS OFF") && strings.Contains(log, "--tls-cert"); got != want {
 			t.Errorf("%s: warned %v, want %v: %s", listen, got, want, log)

@@ -13,6 +13,7 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/store/postgres"
 	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
@@ -46,7 +47,7 @@ func (c *checker) addPage(at finding, page *markup.Page, source []byte) {
 // against warns of what the pages would do to the submissions in a store.
 func (c *checker) against(ctx context.Context, from location, zone *time.Location, streams Streams) error {
 	compare := func(ctx context.Context, show sqlite.Progress) (err error) {
-		s, err := from.open(ctx, opening{Options: reading})
+		s, err := from.open(ctx, postgres.Options{MustExist: true, ReadOnly: true}, 0)
 		if err != nil {
 			return err
 		}

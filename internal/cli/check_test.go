@@ -31,9 +31,7 @@ func TestExcerpt(t *testing.T) {
 		{"a tab is cut away", x(100) + "\t" + x(98) + "!", 200, "…" + x(98) + "!"},
 	} {
 		text, caret := excerpt(tt.line, tt.column)
-		if text != tt.text {
-			t.Errorf("%s: got %q, want %q", tt.name, text, tt.text)
-		}
+		testkit.Same(t, tt.name, text, tt.text)
 		if runes := []rune(text); len(caret) >= len(runes) || runes[len(caret)] != '!' {
 			t.Errorf("%s: the caret is not below the column:\n%s\n%s^", tt.name, text, caret)
 		}

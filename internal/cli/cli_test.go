@@ -233,9 +233,7 @@ func TestUnreachableDatabase(t *testing.T) {
 // still told in plain text.
 func TestStartFailureInJSON(t *testing.T) {
 	code, log := run(t.Context(), serveArgs(t, "--log-format", "json", "--pages", "none")...)
-	if code != 2 {
-		t.Errorf("status %d, want 2", code)
-	}
+	testkit.Same(t, "status", code, 2)
 	var line struct{ Level, Msg, Error string }
 	for text := range strings.Lines(log) {
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
@@ -301,9 +299,7 @@ func TestUnknownUsersAreLogged(t *testing.T) {
 	dir := t.TempDir()
 	users, groups := filepath.Join(dir, "users"), filepath.Join(dir, "groups")
 	hash, err := bcrypt.GenerateFromPassword([]byte("alice-secret"), 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	testkit.WriteFile(t, users, "alice:"+string(hash)+"\n")
 	testkit.WriteFile(t, groups, "hr: alice\n")
 	testkit.WriteFile(t, filepath.Join(dir, "1-a.md"), "---\nview: [alice, \"@hr\"]\nedit: [hr]\n---\n")

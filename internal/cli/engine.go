@@ -79,26 +79,23 @@ func (l location) String() string {
 	return "postgres://" + u.Host + u.Path
 }
 
-// opening is how a store is opened.
-type opening struct {
-	postgres.Options
-	shared     bool // to write to it beside a server, but no new submissions
-	unfinished bool // also half a copy, which must not be served, or copied on
-}
+// How a store may be opened.
+const (
+	shared     = 1 << iota // beside a server, to write to it, but no new submissions
+	unfinished             // also half a copy, which must not be served, or copied on
+)
 
-// reading opens a store that a server may have open, too.
-var reading = postgres.Options{MustExist: true, ReadOnly: true}
-
-func (l location) open(ctx context.Context, o opening) (s store.Engine, err error) {
+// open opens a store for this process alone unless how says otherwise.
+func (l location) open(ctx context.Context, o postgres.Options, how int) (s store.Engine, err error) {
 	if l.url != "" {
 		o.URL = l.url
-		s, err = postgres.Open(ctx, o.Options)
+		s, err = postgres.Open(ctx, o)
 	} else {
 		s, err = sqlite.Open(ctx, l.dir, sqlite.Options{
-			Log: o.Log, MustExist: o.MustExist, ReadOnly: o.ReadOnly, Shared: o.shared,
+			Log: o.Log, MustExist: o.MustExist, ReadOnly: o.ReadOnly, Shared: how&shared != 0,
 		})
 	}
-	if err != nil || o.unfinished {
+	if err != nil || how&unfinished != 0 {
 		return s, err
 	}
 	mark, err := s.Setting(ctx, store.SettingUnfinishedCopy)

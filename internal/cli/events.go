@@ -12,7 +12,6 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/events"
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/server"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
@@ -57,20 +56,18 @@ func (c *config) checkEvents() error {
 	)
 }
 
-func newMailer(options events.MailOptions) (*events.Mailer, error) {
+func newMailer(options events.MailOptions) (events.MailSender, error) {
 	options.Password = os.Getenv("FORMULARY_SMTP_PASSWORD")
-	return configured(events.NewMailer(options))
+	return configured[events.MailSender](events.NewMailer(options))
 }
 
 // openListeners reads who is told of changes.
-func openListeners(c *config, log *slog.Logger) (*events.Listeners, error) {
+func openListeners(c *config, log *slog.Logger) (_ *events.Listeners, err error) {
 	var sender events.MailSender
 	if c.mailer.Server != "" {
-		mailer, err := newMailer(c.mailer)
-		if err != nil {
+		if sender, err = newMailer(c.mailer); err != nil {
 			return nil, err
 		}
-		sender = mailer
 	}
 	return configured(events.OpenListeners(c.hooks, sender, log))
 }
@@ -84,13 +81,7 @@ func newDelivery(
 	}
 	opts := c.events
 	opts.Store, opts.Listeners, opts.Log = s, listeners, log
-	opts.Encode = func(s forms.Submission) ([]byte, error) {
-		s, err := svc.Current(s)
-		if err != nil {
-			return nil, err
-		}
-		return encode.AppendSubmission(nil, s)
-	}
+	opts.Current, opts.Append = svc.Current, encode.AppendSubmission
 	d := events.NewDispatcher(opts)
 	if metrics != nil {
 		metrics.Registry().MustRegister(d)

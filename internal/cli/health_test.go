@@ -6,14 +6,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestHealth(t *testing.T) {
 	var status atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/readyz" {
-			t.Errorf("asked for %s", r.URL.Path)
-		}
+		testkit.Same(t, "asked for", r.URL.Path, "/readyz")
 		w.WriteHeader(int(status.Load()))
 	}))
 	defer server.Close()
@@ -46,8 +46,6 @@ func TestLocalAddress(t *testing.T) {
 		"": "127.0.0.1:8080", ":8080": "127.0.0.1:8080", "0.0.0.0:90": "127.0.0.1:90", "[::]:90": "127.0.0.1:90",
 		"192.0.2.1:90": "192.0.2.1:90", "[::1]:90": "[::1]:90", "nonsense": "127.0.0.1:8080",
 	} {
-		if got := localAddress(listen); got != want {
-			t.Errorf("localAddress(%q) = %q, want %q", listen, got, want)
-		}
+		testkit.Same(t, listen, localAddress(listen), want)
 	}
 }

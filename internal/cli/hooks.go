@@ -109,7 +109,7 @@ func (f *hookFlags) withHooks(
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(cmd.Root().ErrWriter, nil))
-	s, err := f.at.open(ctx, opening{Options: postgres.Options{MustExist: true, Log: log}, shared: true, unfinished: true})
+	s, err := f.at.open(ctx, postgres.Options{MustExist: true, Log: log}, shared|unfinished)
 	if err != nil {
 		return err
 	}

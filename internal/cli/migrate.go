@@ -52,12 +52,12 @@ func migrate(ctx context.Context, streams Streams, from, to location, show sqlit
 	options := postgres.Options{Log: slog.New(slog.NewTextHandler(streams.Err, warnings))}
 	existing := options
 	existing.MustExist = true // a slip in its name would look like an empty store
-	source, err := from.open(ctx, opening{Options: existing})
+	source, err := from.open(ctx, existing, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := to.open(ctx, opening{Options: options, unfinished: true})
+	target, err := to.open(ctx, options, unfinished)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ import (
 )
 
 func personCommand(streams Streams) *cli.Command {
-	p := &person{streams: streams}
+	p := &person{streams: streams, Person: service.Person{AppendSubmission: encode.AppendChanged, Step: encode.Step}}
 	return &cli.Command{
 		Name:      "person",
 		Usage:     "export what is stored about a person, or erase it",
@@ -53,19 +53,19 @@ Anonymous submissions can't be found by a name. If the name is nowhere, the exit
 			textFlag("export", &p.file, "write a ZIP file with what is stored about the person"),
 			textFlag("pages", &p.directory, "with --export: directory of the pages, as for serve; a live wiki is not read"),
 			boolFlag("erase", &p.erase, "delete what is stored about the person"),
-			boolFlag("dry-run", &p.dryRun, "with --erase: print what would be deleted, and change nothing"),
+			boolFlag("dry-run", &p.DryRun, "with --erase: print what would be deleted, and change nothing"),
 			boolFlag("yes", &p.yes, "with --erase: do it"),
 			textFlag("hooks", &p.hooks, "with --erase: file of webhooks that are told of deleted submissions, as for serve"),
 			keyFlag(&p.keyFile, "with --erase: file with the key of the server, which finds the sessions of the person"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			p.name = cmd.Args().First()
+			p.Name = cmd.Args().First()
 			err := cmp.Or(
-				refuse(cmd.Args().Len() != 1 || p.name == "" || !utf8.ValidString(p.name),
+				refuse(cmd.Args().Len() != 1 || p.Name == "" || !utf8.ValidString(p.Name),
 					"person takes the name of a user, in UTF-8"),
 				refuse(p.erase == (p.file != ""), "person takes either --export FILE or --erase"),
-				refuse(!p.erase && (p.dryRun || p.yes), "--dry-run and --yes go with --erase"),
-				refuse(p.erase && !p.dryRun && !p.yes,
+				refuse(!p.erase && (p.DryRun || p.yes), "--dry-run and --yes go with --erase"),
+				refuse(p.erase && !p.DryRun && !p.yes,
 					"--erase deletes for good: look with --dry-run what that would be, and add --yes"),
 				p.at.check(),
 				refuse(p.erase && p.at.dir == "" && p.keyFile == "",
@@ -88,10 +88,9 @@ type person struct {
 	at                   location
 	keyFile, hooks, file string
 	directory            string // of the pages
-	erase, dryRun, yes   bool
-
-	name    string
-	streams Streams
+	erase, yes           bool
+	streams              Streams
+	service.Person
 }
 
 func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
@@ -100,28 +99,31 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 	if err != nil {
 		return err
 	}
-	changes := p.erase && !p.dryRun
-	s, err := p.at.open(ctx, opening{Options: postgres.Options{MustExist: true, ReadOnly: !changes}, shared: changes})
+	opened, how := postgres.Options{MustExist: true, ReadOnly: true}, 0
+	if p.erase && !p.DryRun {
+		opened.ReadOnly, how = false, shared
+	}
+	s, err := p.at.open(ctx, opened, how)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	options := service.Options{Store: s, Files: s, Now: time.Now, Events: listeners.Events}
-	data := &service.Person{Name: p.name, DryRun: p.dryRun, AppendSubmission: encode.AppendChanged, Step: encode.Step, Show: show}
+	p.Show = show
 	if p.erase {
-		if err := p.findSessions(ctx, s, data); err != nil {
+		if err := p.findSessions(ctx, s); err != nil {
 			return err
 		}
-		data.Service = service.New(options)
-		return p.eraseAll(ctx, data)
+		p.Service = service.New(options)
+		return p.eraseAll(ctx)
 	}
 	if p.directory != "" && !wiki.IsAddress(p.directory) {
 		if options.Pages, err = configured[pages.Source](pages.OpenDirectory(p.directory, &markup.Options{}, quiet)); err != nil {
 			return err
 		}
 	}
-	data.Service = service.New(options)
-	found, err := data.Export(ctx, p.file)
+	p.Service = service.New(options)
+	found, err := p.Export(ctx, p.file)
 	if errors.Is(err, service.ErrNoSubmissions) {
 		return fmt.Errorf("%w: write it as submissions have it, in the same upper and lower case. "+
 			"--erase --dry-run also finds it in changes to submissions of others, and in sessions", err)
@@ -133,7 +135,7 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 }
 
 // findSessions adds the sessions of the person, which the key of the server finds.
-func (p *person) findSessions(ctx context.Context, s store.Engine, data *service.Person) error {
+func (p *person) findSessions(ctx context.Context, s store.Engine) error {
 	stored, err := s.Setting(ctx, store.SettingAnonymousKey)
 	if err != nil || stored == "" { // no server was ever started
 		return err
@@ -143,19 +145,19 @@ func (p *person) findSessions(ctx context.Context, s store.Engine, data *service
 	if err != nil {
 		return fmt.Errorf("find the sessions of the person by --anonymous-key: %w", err)
 	}
-	data.Sessions = session.New(session.Options{Store: s, OwnerKey: key})
+	p.Sessions = session.New(session.Options{Store: s, OwnerKey: key})
 	return nil
 }
 
 // eraseAll also prints what was erased if it was interrupted.
-func (p *person) eraseAll(ctx context.Context, data *service.Person) error {
-	found, err := data.Erase(ctx)
+func (p *person) eraseAll(ctx context.Context) error {
+	found, err := p.Erase(ctx)
 	if found == nil {
 		return err
 	}
 	if err == nil && len(found.Forms) == 0 && found.Sessions == 0 {
 		clean := ""
-		if !p.dryRun {
+		if !p.DryRun {
 			clean = ", nor in what files of the embedded database have of deleted rows"
 		}
 		err = fmt.Errorf("this name is nowhere in the store%s: write it as submissions have it, "+

@@ -177,23 +177,22 @@ func (c *config) checkFiles() (err error) {
 }
 
 // openServed opens the store with the key that belongs to it.
-func openServed(ctx context.Context, c *config, log *slog.Logger) (_ store.Engine, key []byte, err error) {
+func openServed(ctx context.Context, c *config, log *slog.Logger) (s store.Engine, key []byte, err error) {
 	c.database.Log = log
-	s, err := c.at.open(ctx, opening{Options: c.database})
-	if err != nil {
+	if s, err = c.at.open(ctx, c.database, 0); err != nil {
 		return nil, nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
 	if c.at.dir != "" { // beside a database elsewhere, it holds the key alone
-		if err := durable.MkdirAll(c.at.dir, 0o700); err != nil {
-			return nil, nil, fmt.Errorf("create data directory: %w", err)
+		if err = durable.MkdirAll(c.at.dir, 0o700); err != nil {
+			err = fmt.Errorf("create data directory: %w", err)
 		}
 	}
-	key, err = service.LoadAnonymousKey(ctx, s, c.anonymousKey, c.newAnonymousKey)
+	if err == nil {
+		key, err = service.LoadAnonymousKey(ctx, s, c.anonymousKey, c.newAnonymousKey)
+	}
+	if err != nil {
+		err = errors.Join(err, s.Close())
+	}
 	return s, key, err
 }
 

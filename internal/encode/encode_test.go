@@ -3,6 +3,8 @@ package encode
 import (
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestTimestampIsInUTCWithAllItsDigits(t *testing.T) {
@@ -12,8 +14,6 @@ func TestTimestampIsInUTCWithAllItsDigits(t *testing.T) {
 		"9999-12-31T23:59:59.999+0000": time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC),
 		"2024-02-29T23:30:00.000+0000": time.Date(2024, 3, 1, 5, 0, 0, 0, time.FixedZone("", 5*3600+1800)),
 	} {
-		if got := string(appendTimestamp(nil, at)); got != want {
-			t.Errorf("%v is written as %s, want %s", at, got, want)
-		}
+		testkit.Same(t, at, string(appendTimestamp(nil, at)), want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -22,9 +23,7 @@ func newBackend(t *testing.T) *request.Backend {
 	})
 	for _, name := range []string{"Ann", "Bob"} {
 		access, err := svc.Form(t.Context(), site.Users.Identity("alice"), 1, "f")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if _, _, err := access.Create(t.Context(), []forms.Answer{{FieldID: "name", Value: name}}, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -43,9 +42,7 @@ func sendAs(t *testing.T, b *request.Backend, model Model, format *Format, query
 	c := b.NewCall(w, r, auth.Identity{Name: "alice"})
 	defer c.End()
 	access, err := c.Form()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return w, SendList(w, c, access, ListView{Params: request.ReadParams(query)}, model, format)
 }
 

@@ -40,9 +40,10 @@ type DispatcherOptions struct {
 		Get(ctx context.Context, key store.Key) (forms.Submission, error)
 	}
 	Listeners      *Listeners
-	Encode         func(forms.Submission) ([]byte, error) // as JSON, for body: submission
-	Retry          time.Duration                          // an event that is older fails for good
-	NotifyInterval time.Duration                          // between two mails about a form to an address
+	Current        func(forms.Submission) (forms.Submission, error) // by the ids that fields have now
+	Append         func([]byte, forms.Submission) ([]byte, error)   // as JSON, for body: submission
+	Retry          time.Duration                                    // an event that is older fails for good
+	NotifyInterval time.Duration                                    // between two mails about a form to an address
 	Log            *slog.Logger
 }
 
@@ -284,7 +285,9 @@ func (d *Dispatcher) post(ctx context.Context, hook *Hook, e store.Event) error 
 	if hook.submission && !e.Anonymous && e.Type != store.SubmissionDeleted {
 		sub, err := d.Store.Get(ctx, store.Key{PageID: e.PageID, FormID: e.FormID, ID: e.Submission})
 		if err == nil && sub.Username != "" {
-			data.Submission, err = d.Encode(sub)
+			if sub, err = d.Current(sub); err == nil {
+				data.Submission, err = d.Append(nil, sub)
+			}
 		}
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return errUnread

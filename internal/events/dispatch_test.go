@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
@@ -77,9 +75,7 @@ func testBody(t *testing.T, on enginetest.Engine) {
 			for _, c := range r.got() {
 				bodies = append(bodies, c.Body)
 			}
-			if diff := cmp.Diff(test.want, bodies); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Diff(t, "", bodies, test.want)
 		})
 	}
 }

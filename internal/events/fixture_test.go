@@ -182,7 +182,10 @@ var quick = tuning{
 func (f *fixture) dispatcher() *Dispatcher {
 	d := NewDispatcher(DispatcherOptions{
 		Store: f.store, Listeners: f.listeners, Retry: 72 * time.Hour, NotifyInterval: time.Hour, Log: f.listeners.log,
-		Encode: func(s forms.Submission) ([]byte, error) { return []byte(`{"entries":` + string(s.Entries) + `}`), nil },
+		Current: func(s forms.Submission) (forms.Submission, error) { return s, nil },
+		Append: func(_ []byte, s forms.Submission) ([]byte, error) {
+			return []byte(`{"entries":` + string(s.Entries) + `}`), nil
+		},
 	})
 	d.tune = quick
 	return d

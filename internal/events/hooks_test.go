@@ -55,9 +55,7 @@ func TestLoadHooks(t *testing.T) {
 		},
 		{Name: "third", url: "https://user:pass@example.org", secret: bytes.Repeat([]byte{0xff}, 64)},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Hook{})); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", got, want, cmp.AllowUnexported(Hook{}))
 }
 
 // A file may have no hooks yet.

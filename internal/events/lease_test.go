@@ -213,9 +213,7 @@ func TestShutdownWithinTwoSeconds(t *testing.T) {
 		time.AfterFunc(sending, cancel)
 		began := time.Now()
 		NewDispatcher(DispatcherOptions{Store: mailQueue{}, Listeners: listeners, Log: log}).Run(ctx)
-		if took := time.Since(began) - sending; took != 2*time.Second {
-			t.Errorf("it took %v", took)
-		}
+		testkit.Same(t, "it took", time.Since(began)-sending, 2*time.Second)
 	})
 }
 
@@ -241,9 +239,7 @@ func TestSlots(t *testing.T) {
 	testkit.Eventually(t, "all slots are used", func() bool { return now.Load() == slotsPerHook })
 	close(release)
 	f.settles("slow", 0)
-	if most.Load() != slotsPerHook {
-		t.Errorf("%d attempts at the same time", most.Load())
-	}
+	testkit.Same(t, "attempts at the same time", most.Load(), slotsPerHook)
 }
 
 // slowStore takes so long to find due queues that all deliveries have ended meanwhile.

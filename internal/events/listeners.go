@@ -91,31 +91,31 @@ func (l *Listeners) Reload(ctx context.Context) { l.watcher.Reload(ctx) }
 func (l *Listeners) Events(
 	form *forms.Form, pageLang string, anonymous bool, eventType string, at time.Time, before map[string]string,
 ) (list []store.Event) {
-	event := store.Event{Type: eventType, Created: at, Anonymous: anonymous}
+	tell := func(hook, recipient string) {
+		event := store.Event{Type: eventType, Created: at, Anonymous: anonymous, Message: rand.Text()}
+		if event.Hook, event.Recipient = hook, recipient; recipient != "" {
+			event.Title, event.Language = form.Title, pageLang
+		}
+		list = append(list, event)
+	}
 	for _, h := range *l.hooks.Load() {
 		if has(h.pages, form.PageID) && has(h.forms, form.ID) && has(h.events, eventType) {
-			event.Hook, event.Message = h.Name, rand.Text()
-			list = append(list, event)
+			tell(h.Name, "")
 		}
 	}
 	if l.mail == nil {
 		return list
 	}
-	event.Hook = store.MailHook
 	created := eventType == store.SubmissionCreated
 	if form.SubmitterMail != "" && (created || form.ChangesByEditors(before)) {
-		ids := form.Field(form.SubmitterMail).IDs()
-		event.Recipient, event.Message = " "+strings.Join(ids, "\n"), rand.Text()
-		event.Title, event.Language = form.Title, pageLang
-		list = append(list, event)
+		tell(store.MailHook, " "+strings.Join(form.Field(form.SubmitterMail).IDs(), "\n"))
 	}
 	if !created {
 		return list
 	}
 	for _, address := range form.Notify {
 		if l.mail.Allows(address) {
-			event.Recipient, event.Message, event.Title, event.Language = address, rand.Text(), form.Title, pageLang
-			list = append(list, event)
+			tell(store.MailHook, address)
 		}
 	}
 	return list

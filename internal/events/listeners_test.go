@@ -80,9 +80,7 @@ func TestNoListeners(t *testing.T) {
 				t.Error("there are events")
 			}
 		})
-		if allocated != 0 {
-			t.Errorf("%s: %v allocations", name, allocated)
-		}
+		testkit.Same(t, name, allocated, 0)
 	}
 	l := listeners(t, "", nil)
 	l.Reload(t.Context())

@@ -110,9 +110,7 @@ func TestMailMessage(t *testing.T) {
 		if id := header.Get("Message-Id"); !strings.HasPrefix(id, "<") || !strings.HasSuffix(id, "@example.org>") {
 			t.Errorf("message id %q", id)
 		}
-		if text != want.subject+"\n\n"+want.text {
-			t.Errorf("text %q", text)
-		}
+		testkit.Same(t, "text", text, want.subject+"\n\n"+want.text)
 	}
 	first, _ := parseMail(t, server.Mails()[0])
 	second, _ := parseMail(t, server.Mails()[1])
@@ -308,9 +306,7 @@ func TestMailPasswordFile(t *testing.T) {
 		t.Errorf("old password: %v", err)
 	}
 	testkit.WriteFile(t, file, mailPassword+"\r\n")
-	if err := m.Send(t.Context(), leave(1)); err != nil {
-		t.Errorf("new password: %v", err)
-	}
+	testkit.ErrorIs(t, "new password", m.Send(t.Context(), leave(1)), nil)
 	testkit.Must(t, os.Remove(file))
 	<-m.idle // the next mail needs a new connection
 	if err := m.Send(t.Context(), leave(1)); fmt.Sprint(err) != "the password file can't be read" {
@@ -406,9 +402,7 @@ func TestMailTaken(t *testing.T) {
 	addr := listen(t, func(conn net.Conn) {
 		answer(conn, "220 hello", "250 hello", "250 ok", "250 ok", "354 go on", "250 taken")
 	})
-	if err := newMailer(t, mailOptions("smtp://"+addr), nil).Send(t.Context(), leave(1)); err != nil {
-		t.Errorf("the mail was taken, but: %v", err)
-	}
+	testkit.ErrorIs(t, "the mail was taken", newMailer(t, mailOptions("smtp://"+addr), nil).Send(t.Context(), leave(1)), nil)
 }
 
 // Some servers know no AUTH PLAIN.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -83,15 +82,11 @@ func TestMetrics(t *testing.T) {
 		"oldest_seconds hook=crm 2", "oldest_seconds hook=mail 2", "oldest_seconds hook=other 0",
 		"queued hook=crm 1", "queued hook=mail 1", "queued hook=other 0",
 	})
-	if diff := cmp.Diff(want, gather(t, d)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", gather(t, d), want)
 	if gather(t, d); counting.counted.Load() != 1 {
 		t.Errorf("counted %d times within 5 seconds", counting.counted.Load())
 	}
 	counting.fail.Store(true)
 	d.countAt = time.Now()
-	if diff := cmp.Diff(counters, gather(t, d)); diff != "" {
-		t.Errorf("while the store fails: %s", diff)
-	}
+	testkit.Diff(t, "while the store fails", gather(t, d), counters)
 }

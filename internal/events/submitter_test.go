@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -57,9 +56,7 @@ func TestSubmitterEvents(t *testing.T) {
 		t.Errorf("without mail: %+v", got)
 	}
 	plain := &forms.Form{PageID: 1, ID: "a"}
-	if n := testing.AllocsPerRun(100, func() { l.Events(plain, "", false, store.SubmissionCreated, time.Time{}, nil) }); n != 0 {
-		t.Errorf("a form without the key: %v allocations", n)
-	}
+	testkit.Same(t, "a form without the key: allocations", testing.AllocsPerRun(100, func() { l.Events(plain, "", false, store.SubmissionCreated, time.Time{}, nil) }), 0)
 }
 
 // TestSubmitterMail: what happens within the interval is told once after it, to the address
@@ -85,9 +82,7 @@ func testSubmitterMail(t *testing.T, on enginetest.Engine) {
 	second.Submission = other.ID
 	third.To, third.Count, third.Changed = "New@example.org", 2, true
 	bySubmission := cmpopts.SortSlices(func(a, b Mail) bool { return fmt.Sprint(a.Submission, a.Changed) < fmt.Sprint(b.Submission, b.Changed) })
-	if diff := cmp.Diff([]Mail{m, third, second}, f.mail.sent(), bySubmission); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", f.mail.sent(), []Mail{m, third, second}, bySubmission)
 }
 
 // TestNoSubmitterMail: who gets no mail does not hold up anything, and is no failure.
@@ -135,9 +130,7 @@ func testSubmitterMailLimit(t *testing.T, on enginetest.Engine) {
 		sent[key]++
 	}
 	want := map[string]int{"a ann": maxMailed, "a ann decided": maxMailed, "a victim": maxMailed, "a bea": 1, "b ann": 1}
-	if diff := cmp.Diff(want, sent); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", sent, want)
 	if n := strings.Count(f.log.String(), "mails to submitters are dropped"); n != 1 || strings.Contains(f.log.String(), "@") {
 		t.Errorf("logged %d times:\n%s", n, f.log)
 	}

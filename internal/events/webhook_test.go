@@ -154,9 +154,7 @@ func TestHangingHandshake(t *testing.T) {
 	}
 	<-closed
 	for _, client := range []*http.Client{publicClient, anyClient} {
-		if limit := client.Transport.(*http.Transport).TLSHandshakeTimeout; limit != attemptTimeout {
-			t.Errorf("the limit is %v", limit)
-		}
+		testkit.Same(t, "the limit", client.Transport.(*http.Transport).TLSHandshakeTimeout, attemptTimeout)
 	}
 }
 
@@ -242,11 +240,7 @@ func TestClosedConnection(t *testing.T) {
 		<-served
 	}()
 	for i := range 3 {
-		if _, err := hookOf("http://" + listener.Addr().String()).Test(t.Context()); err != nil {
-			t.Errorf("event %d: %v", i, err)
-		}
+		testkit.ErrorIs(t, i, testkit.ErrorOf(hookOf("http://"+listener.Addr().String()).Test(t.Context())), nil)
 	}
-	if connections.Load() != 3 {
-		t.Errorf("%d connections", connections.Load())
-	}
+	testkit.Same(t, "connections", connections.Load(), 3)
 }

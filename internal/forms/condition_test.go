@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestRuleHolds(t *testing.T) {
@@ -13,9 +15,7 @@ func TestRuleHolds(t *testing.T) {
 	var value, operand string
 	var want bool
 	rows(t, "%s %q %s %q %t", []any{&fieldType, &value, &operator, &operand, &want}, func(line string) {
-		if got := (Rule{Operator: operator, Value: operand}).Holds(&Field{Type: fieldType}, value); got != want {
-			t.Errorf("%.100s: got %t", line, got)
-		}
+		testkit.Same(t, line, (Rule{Operator: operator, Value: operand}).Holds(&Field{Type: fieldType}, value), want)
 	}, strings.ReplaceAll(`
 textfield "a" equals "a" true
 textfield "A" equals "a" false
@@ -166,9 +166,7 @@ func TestAConditionIsEvaluatedOnce(t *testing.T) {
 func TestRulesThatScan(t *testing.T) {
 	for _, o := range Operators {
 		want := o != Equals && o != NotEquals && o != InList
-		if got := (Rule{Operator: o}).Scans(&Field{Type: Dropdown}); got != want {
-			t.Errorf("%s: got %t", o, got)
-		}
+		testkit.Same(t, o, (Rule{Operator: o}).Scans(&Field{Type: Dropdown}), want)
 		if !(Rule{Operator: o}).Scans(&Field{Type: Checkbox}) {
 			t.Errorf("%s of a checkbox does not scan", o)
 		}

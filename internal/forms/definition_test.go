@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // storedDefinition is a definition as stores have it. Its members must stay readable.
@@ -55,9 +57,7 @@ func TestDefinition(t *testing.T) {
 // The second create with a form takes its definition as it is.
 func TestDefinitionIsMadeOnce(t *testing.T) {
 	f := &Form{ID: "f", Fields: []*Field{{ID: "a"}}}
-	if n := testing.AllocsPerRun(10, func() { f.Definition() }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	testkit.Same(t, "allocations", testing.AllocsPerRun(10, func() { f.Definition() }), 0)
 }
 
 func TestAskedAs(t *testing.T) {

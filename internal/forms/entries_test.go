@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // storedText draws what may be stored: any valid UTF-8 without NUL. Awkward
@@ -64,9 +66,7 @@ func TestEncodingIsExactly(t *testing.T) {
 	if diff := cmp.Diff(want, string(EncodeEntries([]byte("prefix"), entries))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := string(EncodeEntries(nil, nil)); got != "{}" {
-		t.Errorf("no entries: got %s, want {}", got)
-	}
+	testkit.Same(t, "no entries", string(EncodeEntries(nil, nil)), "{}")
 }
 
 func TestNumberEntries(t *testing.T) {
@@ -90,9 +90,7 @@ func TestNumberEntries(t *testing.T) {
 		}
 		before := slices.Clone(had)
 		got, err := NumberEntries(tt.submission, had)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		var ids []int64
 		for _, e := range got {
 			ids = append(ids, e.ID)

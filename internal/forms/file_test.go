@@ -3,7 +3,7 @@ package forms
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestFilesSurviveStorage(t *testing.T) {
@@ -17,12 +17,8 @@ func TestFilesSurviveStorage(t *testing.T) {
 			t.Fatalf("encode %d files: %q", len(want), text)
 		}
 		got, err := DecodeFiles(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("files (-want +got):\n%s", diff)
-		}
+		testkit.Must(t, err)
+		testkit.Diff(t, "files", got, want)
 	}
 }
 
@@ -39,8 +35,6 @@ func TestSizeText(t *testing.T) {
 		0: "0 bytes", 999: "999 bytes", 1000: "1 kB", 1999: "1.9 kB", 5_000_000: "5 MB", 5_999_999: "5.9 MB", 1_500_000: "1.5 MB", 128_000: "128 kB",
 		1 << 10: "1 KiB", 100 << 10: "100 KiB", 25 << 20: "25 MiB", 25<<20 + 1: "26.2 MB", 4 << 30: "4 GiB", 10236 << 10: "10.4 MB",
 	} {
-		if got := SizeText(size).String(); got != want {
-			t.Errorf("%d: %q, want %q", size, got, want)
-		}
+		testkit.Same(t, size, SizeText(size).String(), want)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestCleanFileName(t *testing.T) {
@@ -41,9 +43,7 @@ func TestCleanFileName(t *testing.T) {
 		strings.Repeat("x", 1000):       strings.Repeat("x", MaxFileName),
 		"a." + strings.Repeat("x", 999): "a." + strings.Repeat("x", MaxFileName-2),
 	} {
-		if got := CleanFileName(sent); got != want {
-			t.Errorf("%q becomes %q, want %q", sent, got, want)
-		}
+		testkit.Same(t, sent, CleanFileName(sent), want)
 	}
 }
 
@@ -62,9 +62,7 @@ func TestUniqueFileName(t *testing.T) {
 		{longest, strings.Repeat("x", MaxFileName-len(" (2).pdf")) + " (2).pdf"},
 	} {
 		got := UniqueFileName(step[0], func(name string) bool { return taken[name] })
-		if got != step[1] {
-			t.Errorf("%q becomes %q, want %q", step[0], got, step[1])
-		}
+		testkit.Same(t, step[0], got, step[1])
 		taken[got] = true
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // surveyForm has a field of each kind that filters, sorting and summaries tell
@@ -37,9 +39,7 @@ func survey(id int64, username string, idsAndValues ...string) Submission {
 func matches(t testing.TB, f Filter, s Submission) bool {
 	t.Helper()
 	got, err := surveyForm.NewMatcher(f, time.UTC).Match(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return got
 }
 
@@ -192,9 +192,7 @@ func TestAllRulesMustHold(t *testing.T) {
 		name, count string
 		want        bool
 	}{{"x", "2", true}, {"x", "1", false}, {"y", "2", false}, {"", "2", false}} {
-		if got := matches(t, Filter{Rules: rules}, survey(1, "", "name", tt.name, "count", tt.count)); got != tt.want {
-			t.Errorf("%+v: got %t", tt, got)
-		}
+		testkit.Same(t, tt, matches(t, Filter{Rules: rules}, survey(1, "", "name", tt.name, "count", tt.count)), tt.want)
 	}
 }
 
@@ -255,9 +253,7 @@ func TestSearch(t *testing.T) {
 		"A;b": true, "left": true, "eft\"": false,
 		"ann": false, "gone": false, "7": false, "fieldId": false, "id": false, "\\": false,
 	} {
-		if got := matches(t, Filter{Search: text}, s); got != want {
-			t.Errorf("%q: got %t", text, got)
-		}
+		testkit.Same(t, text, matches(t, Filter{Search: text}, s), want)
 	}
 }
 
@@ -335,9 +331,7 @@ func FuzzNewRule(f *testing.F) {
 		if message != nil {
 			return
 		}
-		if _, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, testkit.ErrorOf(surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y"))))
 		if IsTimeColumn(id) && rule.Operator == Equals {
 			if _, again := NewRule(id, operator, rule.Value); again != nil && !strings.Contains(rule.Value, ".") {
 				t.Fatalf("%q became %q, which is refused: %s", value, rule.Value, again)

@@ -1,6 +1,10 @@
 package forms
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
 
 func TestConditionsOfFieldsAndSectionsAreYieldedOnceInPageOrder(t *testing.T) {
 	own, shared, last := shownIf(MatchAll, is("a", "1")), shownIf(MatchAll, is("a", "2")), shownIf(MatchAny, is("a", "3"))
@@ -27,13 +31,9 @@ func TestConditionsOfFieldsAndSectionsAreYieldedOnceInPageOrder(t *testing.T) {
 		}
 		i++
 	}
-	if i != len(want) {
-		t.Errorf("%d conditions, want %d", i, len(want))
-	}
+	testkit.Same(t, "conditions", i, len(want))
 	for macroID := range form.Conditions() {
-		if macroID != "B" {
-			t.Errorf("went on to %s after a break", macroID)
-		}
+		testkit.Same(t, "went on to after a break", macroID, "B")
 		break
 	}
 }
@@ -49,8 +49,6 @@ func TestMacroIDsNeverChange(t *testing.T) {
 		{"section", MacroID(123, "feedback", "section", "rating"), "52ec786f-b07e-5f83-8f5d-e4ddcfc4bff0"},
 		{"largest page id", MacroID(1<<63-1, "a"), "9945fd17-2768-5692-a514-68ff75fd5c79"},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.name, tt.got, tt.want)
-		}
+		testkit.Same(t, tt.name, tt.got, tt.want)
 	}
 }

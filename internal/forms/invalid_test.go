@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func textsOf(messages []*Message) (texts []string) {
@@ -19,9 +21,7 @@ func textsOf(messages []*Message) (texts []string) {
 
 func TestInvalidKeepsTheFirstMessageOfAField(t *testing.T) {
 	var invalid Invalid
-	if err := invalid.Err(); err != nil {
-		t.Errorf("an empty Invalid is the error %v", err)
-	}
+	testkit.ErrorIs(t, "an empty Invalid is the error", invalid.Err(), nil)
 	invalid.Add("a", Say("first"))
 	invalid.Add("a", Say("second"))
 	invalid.Add("b", Say("other"))

@@ -3,8 +3,9 @@ package forms
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestFindLanguage(t *testing.T) {
@@ -13,9 +14,7 @@ func TestFindLanguage(t *testing.T) {
 		"en": "en", "EN": "en", "en-GB": "en", "pt-br": "pt-BR", "pt-PT": "pt", "pt-BR-x-a": "pt-BR", "de": "de-AT", "de-CH": "de-CH", "de-LI": "de-AT",
 		"zh-Hant-TW": "zh-Hant", "fr": "", "": "", "e": "", "p": "", "pt-": "pt",
 	} {
-		if got := FindLanguage(tags, tag); got != want {
-			t.Errorf("%q: %q, want %q", tag, got, want)
-		}
+		testkit.Same(t, tag, FindLanguage(tags, tag), want)
 	}
 }
 
@@ -61,8 +60,6 @@ func TestDefinitionInLanguages(t *testing.T) {
 		t.Fatalf("%v: %+v", err, got)
 	}
 	for _, want := range []*Form{en, de} {
-		if diff := cmp.Diff(want, got.In(want.Lang), cmpopts.IgnoreUnexported(Form{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", want.Lang, diff)
-		}
+		testkit.Diff(t, want.Lang, got.In(want.Lang), want, cmpopts.IgnoreUnexported(Form{}))
 	}
 }

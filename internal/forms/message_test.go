@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestMessageInEnglish(t *testing.T) {
@@ -29,8 +30,6 @@ func TestMessageInEnglish(t *testing.T) {
 		{forms.Named("a", forms.SayN("has {0} error", "has {0} errors", 1)), "a has 1 error"},
 		{forms.SayN("{0} error in {1}", "{0} errors in {1}", 12345, "a"), "12345 errors in a"},
 	} {
-		if got := tt.message.String(); got != tt.want {
-			t.Errorf("%+v is %q, want %q", tt.message, got, tt.want)
-		}
+		testkit.Same(t, tt.message, tt.message.String(), tt.want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // the machine may have none
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestMoment(t *testing.T) {
@@ -17,9 +19,7 @@ func TestMoment(t *testing.T) {
 		{"9999-12-31", "Pacific/Niue", "9999-12-31T00:00:00-11:00", "10000-01-01T00:00:00-11:00"},
 	} {
 		zone, err := time.LoadLocation(tt.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		m := Moment{Day: tt.day}
 		if start, end := m.Start(zone).Format(time.RFC3339), m.End(zone).Format(time.RFC3339); start != tt.start || end != tt.end {
 			t.Errorf("%s in %s: from %s to %s, want from %s to %s", tt.day, tt.zone, start, end, tt.start, tt.end)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var optionForm = &Form{Fields: []*Field{{ID: "name"}, {
@@ -22,23 +24,15 @@ func TestLabelOf(t *testing.T) {
 		strings.Repeat("ok;", 1<<18): strings.Repeat("ok;", 1<<18),
 	}
 	for answer, want := range cases {
-		if got := f.LabelOf(answer); got != want {
-			t.Errorf("label of %.40q: %.40q", answer, got)
-		}
+		testkit.Same(t, answer, f.LabelOf(answer), want)
 	}
-	if got := (&Field{}).LabelOf("ok"); got != "ok" {
-		t.Errorf("without labels: %q", got)
-	}
-	if got := testing.AllocsPerRun(10, func() { optionForm.Fields[0].LabelOf("a;b") }); got != 0 {
-		t.Errorf("a field without labels takes %v allocations", got)
-	}
+	testkit.Same(t, "without labels", (&Field{}).LabelOf("ok"), "ok")
+	testkit.Same(t, "a field without labels takes allocations", testing.AllocsPerRun(10, func() { optionForm.Fields[0].LabelOf("a;b") }), 0)
 }
 
 func TestColorOf(t *testing.T) {
 	for value, want := range map[string]string{"ok": "green", "open": "grey", "": "grey", "gone": "grey"} {
-		if got := optionForm.Fields[1].ColorOf(value); got != want {
-			t.Errorf("color of %q: %s", value, got)
-		}
+		testkit.Same(t, value, optionForm.Fields[1].ColorOf(value), want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestParsePeriod(t *testing.T) {
@@ -32,9 +33,7 @@ func TestParsePeriod(t *testing.T) {
 func TestPeriodBefore(t *testing.T) {
 	t.Parallel()
 	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	const minutes = "2006-01-02 15:04"
 	for _, test := range []struct{ now, period, want string }{
 		{"2026-11-18 14:05", "90 days", "2026-08-20 14:05"},
@@ -51,21 +50,15 @@ func TestPeriodBefore(t *testing.T) {
 		{"2026-03-29 14:05", "1 day", "2026-03-28 14:05"}, // the clocks have been changed
 	} {
 		p, err := forms.ParsePeriod(test.period)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		now, err := time.ParseInLocation(minutes, test.now, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if got := p.Before(now).Format(minutes); got != test.want {
 			t.Errorf("%s before %s is %s, want %s", test.period, test.now, got, test.want)
 		}
 	}
 	havana, err := time.LoadLocation("America/Havana") // the 8th of March 2026 begins at 1:00
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	got := forms.Period{N: 1, Unit: "month"}.Before(time.Date(2026, 4, 8, 0, 30, 0, 0, havana))
 	if want := time.Date(2026, 3, 8, 1, 0, 0, 0, havana); want.Sub(got) > time.Hour {
 		t.Errorf("a month before is %s, want about %s", got, want)

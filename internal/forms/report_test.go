@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // reportOf reports on submissions that were checked against a form, which is nil if it is not known.
@@ -15,9 +17,7 @@ func reportOf(t *testing.T, f, then *Form, stored ...Submission) []Finding {
 	t.Helper()
 	r := NewReport(f, submittedAt.AddDate(0, 0, 90), func(int64) (*Form, error) { return then, nil })
 	for _, s := range stored {
-		if err := r.Add(s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, r.Add(s))
 	}
 	return r.Findings()
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // feedback is a form with every kind of field that the rules tell apart.
@@ -88,9 +88,7 @@ func (c sent) run(t *testing.T, form *Form) {
 		var err error
 		if stored := entriesOf(c.stored); stored != nil {
 			got, files, err = form.Merge(stored, c.storedFiles, answersOf(c.answers), c.writer)
-			if diff := cmp.Diff(entriesOf(c.stored), stored); diff != "" {
-				t.Errorf("the stored entries were changed (-before +after):\n%s", diff)
-			}
+			testkit.Diff(t, "the stored entries were changed (-before +after", stored, entriesOf(c.stored))
 		} else {
 			got, files, err = form.NewEntries(answersOf(c.answers), c.writer)
 		}
@@ -101,19 +99,13 @@ func (c sent) run(t *testing.T, form *Form) {
 			}
 			faults[id] = message
 		})
-		if diff := cmp.Diff(faults, faultsOf(t, err)); diff != "" {
-			t.Errorf("faults (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff(entriesOf(c.want), got, cmpEmptyAsNil); diff != "" {
-			t.Errorf("entries (-want +got):\n%s", diff)
-		}
+		testkit.Diff(t, "faults", faultsOf(t, err), faults)
+		testkit.Diff(t, "entries", got, entriesOf(c.want), cmpEmptyAsNil)
 		var kept []string
 		for _, f := range files {
 			kept = append(kept, fmt.Sprintf("%d:%s", f.ID, f.FieldID))
 		}
-		if got := strings.Join(kept, " "); got != c.files {
-			t.Errorf("files %q, want %q", got, c.files)
-		}
+		testkit.Same(t, "files", strings.Join(kept, " "), c.files)
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func summarize(t testing.TB, subs ...Submission) Summary {
@@ -22,9 +24,7 @@ func summarizeBy(t testing.TB, form *Form, rank int, subs ...Submission) Summary
 	t.Helper()
 	s := form.NewSummarizer(time.UTC, rank)
 	for _, sub := range subs {
-		if err := s.Add(sub); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, s.Add(sub))
 	}
 	return s.Summary()
 }
@@ -34,9 +34,7 @@ func TestSummaryOfDaysInAZone(t *testing.T) {
 	s := surveyForm.NewSummarizer(time.FixedZone("UTC+13", 13*60*60), -1)
 	begin := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC) // of 2 March
 	for i, at := range []time.Time{begin.Add(-time.Millisecond), begin, begin.Add(24*time.Hour - time.Millisecond), time.UnixMilli(-1)} {
-		if err := s.Add(Submission{ID: int64(i + 1), Created: at, Entries: Entries("{}")}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, s.Add(Submission{ID: int64(i + 1), Created: at, Entries: Entries("{}")}))
 	}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	want := []DayCount{{time.UnixMilli(0).UTC(), 1}, {day, 1}, {day.AddDate(0, 0, 1), 2}}
@@ -96,9 +94,7 @@ func TestOtherValuesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if rest := got.Fields[1].Options[3+maxOtherValues].Count; rest != 5 {
-		t.Errorf("the rest is %d", rest)
-	}
+	testkit.Same(t, "the rest", got.Fields[1].Options[3+maxOtherValues].Count, 5)
 }
 
 // Sums are exact up to 15 digits before the point and 6 after it, in whichever order.
@@ -106,9 +102,7 @@ func TestSums(t *testing.T) {
 	var list string
 	var want float64
 	rows(t, "%q %g", []any{&list, &want}, func(line string) {
-		if got := numbersOf(strings.Fields(list)).Sum; got != want {
-			t.Errorf("%s: %v", line, got)
-		}
+		testkit.Same(t, line, numbersOf(strings.Fields(list)).Sum, want)
 	}, `
 "0.1 0.2" 0.3
 "0.1 0.7 -0.8" 0
@@ -126,9 +120,7 @@ func TestSums(t *testing.T) {
 	if got := numbersOf(many).Sum; math.Abs(got/9.99999999999999e18-1) > 1e-9 {
 		t.Errorf("many large numbers make %g", got)
 	}
-	if got := numbersOf(slices.Repeat([]string{strings.Repeat("9", 400)}, 3)).Sum; got != 3*largestNumber {
-		t.Errorf("numbers beyond a float64 make %g", got)
-	}
+	testkit.Same(t, "numbers beyond a float64 make", numbersOf(slices.Repeat([]string{strings.Repeat("9", 400)}, 3)).Sum, 3*largestNumber)
 }
 
 // Choices among numbers have a sum, and a mean.
@@ -159,9 +151,7 @@ func TestGroups(t *testing.T) {
 		for _, g := range summarizeBy(t, surveyForm, rank, subs...).Groups {
 			got = append(got, fmt.Sprintf("%s:%d", g.Value, g.Count))
 		}
-		if text := strings.Join(got, " "); text != want {
-			t.Errorf("groups by %s are %s, want %s", surveyForm.Fields[rank].ID, text, want)
-		}
+		testkit.Same(t, surveyForm.Fields[rank].ID, strings.Join(got, " "), want)
 	}
 	groups := summarizeBy(t, surveyForm, 1, subs...).Groups
 	want := []FieldSummary{

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // faultsOf are the field errors of a refused submission, nil when it was taken.
@@ -44,9 +45,7 @@ func faultOf(t *testing.T, f Field, value string) string {
 	if err != nil {
 		return faultsOf(t, err)["f"]
 	}
-	if diff := cmp.Diff([]Entry{{FieldID: "f", Value: value}}, entries); diff != "" {
-		t.Errorf("an accepted value is not stored as sent (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "stored as sent", entries, []Entry{{FieldID: "f", Value: value}})
 	return ""
 }
 
@@ -141,9 +140,7 @@ func TestLongListOfOptionsIsCutInTheMessage(t *testing.T) {
 	options := strings.Fields("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20")
 	twenty := "must be one of " + strings.Join(options[:20], ", ")
 	for n, want := range map[int]string{20: twenty, 21: twenty + ", … (21 options)"} {
-		if got := faultOf(t, Field{Type: Dropdown, Validation: OneOf, Options: options[:n]}, "x"); got != want {
-			t.Errorf("%d options: got %q, want %q", n, got, want)
-		}
+		testkit.Same(t, n, faultOf(t, Field{Type: Dropdown, Validation: OneOf, Options: options[:n]}, "x"), want)
 	}
 }
 
@@ -162,9 +159,7 @@ func TestRequired(t *testing.T) {
 	}
 	required := Field{Type: Textbox, Required: true}
 	for _, value := range []string{"a", " a ", "\u200b", "0"} {
-		if msg := faultOf(t, required, value); msg != "" {
-			t.Errorf("required field, value %q: got %q, want it taken as sent", value, msg)
-		}
+		testkit.Same(t, value, faultOf(t, required, value), "")
 	}
 }
 
@@ -209,16 +204,12 @@ func TestMailDomains(t *testing.T) {
 		}
 	}
 	domains, err := ParseMailDomains([]string{"Example.ORG", "intranet"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for address, want := range map[string]bool{
 		"a@example.org": true, "A@EXAMPLE.org": true, "a@intranet": true,
 		"a@sub.example.org": false, "a@notexample.org": false, "a@example.org.evil.com": false, "a@org": false, "example.org": false, "": false, "a@": false,
 	} {
-		if got := domains.Allows(address); got != want {
-			t.Errorf("%q is allowed: %t", address, got)
-		}
+		testkit.Same(t, address, domains.Allows(address), want)
 	}
 	if MailDomains(nil).Allows("a@example.org") {
 		t.Error("no domain allows an address")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // renamedForm has had other ids and values.
@@ -54,9 +54,7 @@ func TestCurrent(t *testing.T) {
 					t.Fatal(err)
 				}
 				got, _ := sub.Entries.Decode()
-				if diff := cmp.Diff(numbered(test.want...), got); diff != "" {
-					t.Error(diff)
-				}
+				testkit.Diff(t, "", got, numbered(test.want...))
 			}
 			if before != string(EncodeEntries(nil, stored)) {
 				t.Error("the stored entries were changed")
@@ -98,9 +96,7 @@ func TestCurrentFiles(t *testing.T) {
 			sub.Files = append(sub.Files, StoredFile{FieldID: id, Name: "a.pdf"})
 		}
 		got, err := renamedForm().Current(sub)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		var ids []string
 		for _, f := range got.Files {
 			ids = append(ids, f.FieldID)
@@ -134,15 +130,9 @@ func TestMergeOfRenamed(t *testing.T) {
 				answers = append(answers, Answer{FieldID: pair[0], Value: pair[1]})
 			}
 			entries, merged, err := f.Merge(stored, files, f.CurrentAnswers(answers), Writer{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(numbered(test.want...), entries); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(test.before, f.ValuesBefore(stored, entries, files, merged)); diff != "" {
-				t.Error(diff)
-			}
+			testkit.Must(t, err)
+			testkit.Diff(t, "", entries, numbered(test.want...))
+			testkit.Diff(t, "", f.ValuesBefore(stored, entries, files, merged), test.before)
 			var ids []int64
 			for _, file := range merged {
 				ids = append(ids, file.ID)
@@ -163,20 +153,14 @@ func TestCurrentAnswers(t *testing.T) {
 		{FieldID: "mood", Value: "fine"},
 		{FieldID: "days", IsList: true, List: []string{"monday", "we", "Mon"}},
 	}), Writer{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want := []Entry{{FieldID: "remarks", Value: "a"}, {FieldID: "mood", Value: "good"}, {FieldID: "days", Value: "mo;we"}}
-	if diff := cmp.Diff(want, entries); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", entries, want)
 	_, _, err = f.NewEntries(f.CurrentAnswers([]Answer{
 		{FieldID: "text", Value: "a"}, {FieldID: "remarks", Value: "b"}, {FieldID: "comment", Value: "c"}, {FieldID: "gone", Value: "d"},
 	}), Writer{})
 	message := `is another id of the field "remarks": send one of them`
-	if diff := cmp.Diff(map[string]string{"text": message, "comment": message, "gone": MsgUnknownField.String()}, faultsOf(t, err)); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", faultsOf(t, err), map[string]string{"text": message, "comment": message, "gone": MsgUnknownField.String()})
 	// A list with a value that can't be one stays a fault.
 	_, _, err = f.NewEntries(f.CurrentAnswers([]Answer{{FieldID: "days", IsList: true, List: []string{"monday;we"}}}), Writer{})
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestSay(t *testing.T) {
@@ -45,14 +46,10 @@ func TestSay(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for tag, want := range map[string]string{"en": "-1,234,567.5", "de": "-1.234.567,5", "fr": "-1\u202f234\u202f567,5", "ar": "\u200e-1,234,567.5"} {
-		if got := Find(tag).Number("-1234567.5"); got != want {
-			t.Errorf("%s: %q, want %q", tag, got, want)
-		}
+		testkit.Same(t, tag, Find(tag).Number("-1234567.5"), want)
 	}
 	for tag, want := range map[string]string{"en": "1,234", "es": "1234", "pl": "1234"} {
-		if got := Find(tag).Number("1234"); got != want {
-			t.Errorf("%s: %q, want %q", tag, got, want)
-		}
+		testkit.Same(t, tag, Find(tag).Number("1234"), want)
 	}
 	if got := Find("de").Answer(&forms.Field{Validation: forms.DateOnly}, "2026-03-01"); got != "1. März 2026" {
 		t.Error(got)
@@ -96,9 +93,7 @@ func TestMisplaced(t *testing.T) {
 // TestPluralOfLargeNumbers: it is not always that of the last digits.
 func TestPluralOfLargeNumbers(t *testing.T) {
 	for n, want := range map[int]string{1: "one", 2: "two", 1_000_001: "other", 7_000_002: "other", 1_000_003: "few"} {
-		if got := Find("ar").plural(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
+		testkit.Same(t, n, Find("ar").plural(n), want)
 	}
 	if got := Find("en").plural(int64(5_000_001)); got != "other" {
 		t.Error(got)
@@ -124,8 +119,6 @@ func TestBoundsHaveArticles(t *testing.T) {
 		"de": "Nicht vor dem 31. Mai 2026.", "fr": "Pas avant le 31 mai 2026.", "es": "No antes del 31 may 2026.",
 		"pl": "Nie przed dniem 31 maj 2026.",
 	} {
-		if got := Find(tag).Text("Not before {0}.", day); got != want {
-			t.Errorf("%s: %q, want %q", tag, got, want)
-		}
+		testkit.Same(t, tag, Find(tag).Text("Not before {0}.", day), want)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write messages/en.yaml")
@@ -36,14 +37,10 @@ type used struct {
 func TestEnglishListsAllMessages(t *testing.T) {
 	const name = "messages/en.yaml"
 	before, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	after := listMessages(t, before, allMessages(t))
 	if *update {
-		if err := os.WriteFile(name, after, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(name, after, 0o644))
 	} else if !bytes.Equal(before, after) {
 		t.Error("messages/en.yaml is not what the program says: go test ./internal/lang -update writes it")
 	}
@@ -84,9 +81,7 @@ func quote(t *testing.T, text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, e.Encode(text))
 	return strings.TrimSpace(b.String())
 }
 
@@ -144,9 +139,7 @@ func glob(t *testing.T, patterns ...string) map[string]string {
 		}
 		for _, name := range names {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			files[name] = string(text)
 		}
 	}
@@ -168,9 +161,7 @@ func inCode(t *testing.T, name, text string) (all []used) {
 		return nil
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	ast.Inspect(file, func(node ast.Node) bool {
 		if text, ok := node.(*ast.BasicLit); ok {
 			if text, _ := literal(text); strings.HasPrefix(text, "filter|") {
@@ -221,9 +212,7 @@ func inScript(t *testing.T, _, text string) (all []used) {
 	for _, call := range scriptCalls.FindAllStringSubmatch(text, -1) {
 		var m used
 		for i, to := range []*string{&m.one, &m.text} {
-			if err := json.Unmarshal([]byte(cmp.Or(call[1+i], `""`)), to); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, json.Unmarshal([]byte(cmp.Or(call[1+i], `""`)), to))
 		}
 		all = append(all, m)
 	}

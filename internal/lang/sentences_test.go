@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var (
@@ -160,9 +162,7 @@ func TestCodeSaysMessages(t *testing.T) {
 func saidByCode(t *testing.T, name, text string) (found []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	said := map[ast.Node]bool{}
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch node := node.(type) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const maxWait = 5 * time.Second
@@ -28,21 +30,15 @@ func TestLimiter(t *testing.T) {
 		second := acquire("a", nil)
 		begun := time.Now()
 		acquire("a", errBusy)
-		if waited := time.Since(begun); waited != maxWait {
-			t.Errorf("it waits %s for its share", waited)
-		}
+		testkit.Same(t, "it waits for its share", time.Since(begun), maxWait)
 		third := acquire("b", nil)
 		begun = time.Now()
 		acquire("c", errOverloaded)
-		if waited := time.Since(begun); waited != maxWait {
-			t.Errorf("it waits %s for the total", waited)
-		}
+		testkit.Same(t, "it waits for the total", time.Since(begun), maxWait)
 		time.AfterFunc(time.Second, first)
 		begun = time.Now()
 		first = acquire("a", nil)
-		if waited := time.Since(begun); waited != time.Second {
-			t.Errorf("it waits %s for a slot that is released after a second", waited)
-		}
+		testkit.Same(t, "it waits for a slot that is released after a second", time.Since(begun), time.Second)
 		for _, release := range []func(){first, second, third} {
 			release()
 		}
@@ -61,14 +57,10 @@ func TestLimiterPace(t *testing.T) {
 		begun := time.Now()
 		for range 10 {
 			release, err := l.Acquire(t.Context(), "a")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			release()
 		}
-		if took := time.Since(begun); took != 400*time.Millisecond {
-			t.Errorf("ten requests, two at a time, take %s", took)
-		}
+		testkit.Same(t, "ten requests, two at a time, take", time.Since(begun), 400*time.Millisecond)
 		time.Sleep(time.Minute)
 	})
 }
@@ -77,16 +69,12 @@ func TestLimiterPace(t *testing.T) {
 func TestLimiterCancelled(t *testing.T) {
 	l := New(Options{Total: 1, PerKey: 1, Wait: maxWait, Busy: errBusy})
 	release, err := l.Acquire(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer release()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, key := range []string{"a", "b"} { // of whom one waits for its share and one for the total
-		if _, err := l.Acquire(ctx, key); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s gets %v", key, err)
-		}
+		testkit.ErrorIs(t, key, testkit.ErrorOf(l.Acquire(ctx, key)), context.Canceled)
 	}
 }
 
@@ -96,9 +84,7 @@ func TestLimiterStuck(t *testing.T) {
 		l := New(Options{Total: 9, PerKey: 2, Wait: maxWait, Busy: errBusy, Stuck: errStuck})
 		first, _ := l.Acquire(t.Context(), "a")
 		second, _ := l.Acquire(t.Context(), "a")
-		if _, err := l.Acquire(t.Context(), "a"); !errors.Is(err, errStuck) {
-			t.Errorf("while no slot is freed: %v", err)
-		}
+		testkit.ErrorIs(t, "while no slot is freed", testkit.ErrorOf(l.Acquire(t.Context(), "a")), errStuck)
 		if _, err := l.TryAcquire(t.Context(), "a"); err == nil {
 			t.Error("a slot is free")
 		}
@@ -113,9 +99,7 @@ func TestLimiterStuck(t *testing.T) {
 			}()
 			synctest.Wait()
 			time.AfterFunc(time.Second, first)
-			if _, err := l.Acquire(t.Context(), "a"); !errors.Is(err, c.want) {
-				t.Errorf("while another gets %s: %v", c.what, err)
-			}
+			testkit.ErrorIs(t, c.what, testkit.ErrorOf(l.Acquire(t.Context(), "a")), c.want)
 			first = <-next
 			if errors.Is(c.want, errStuck) { // begin again with a young one
 				first()
@@ -123,8 +107,6 @@ func TestLimiterStuck(t *testing.T) {
 			}
 		}
 		second()
-		if _, err := l.TryAcquire(t.Context(), "a"); err != nil {
-			t.Errorf("a slot is free: %v", err)
-		}
+		testkit.ErrorIs(t, "a slot is free", testkit.ErrorOf(l.TryAcquire(t.Context(), "a")), nil)
 	})
 }

@@ -7,22 +7,19 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestFormsPage holds docs/forms.md against the parser: the page is one that has
 // forms itself, and it has a row for every key, type, validation and operator.
 func TestFormsPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/forms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	page := Parse(Markdown, 1, text, nil)
 	for _, p := range page.Diagnostics {
 		t.Errorf("line %d: %s; %s", p.Line, p.Message, p.Hint)
 	}
-	if len(page.Blocks) != 12 {
-		t.Errorf("%d forms, want 12", len(page.Blocks))
-	}
+	testkit.Same(t, "forms", len(page.Blocks), 12)
 	var rows []string
 	for line := range strings.Lines(string(text)) {
 		if name, _, row := strings.Cut(strings.TrimPrefix(line, "| "), " |"); row {

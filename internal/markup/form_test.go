@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var exported = cmpopts.IgnoreUnexported(forms.Form{})
@@ -176,8 +177,6 @@ func TestInfoString(t *testing.T) {
 		"form": 1, " YAML\u00a0form": 1, "yaml\vform x": 1, "form\u0085x": 1, "yml\u2003form\u3000x": 1, "forms": 0, "yamlform": 0, "x form": 0,
 	} {
 		page := Parse(Markdown, 1, []byte("~~~"+info+"\nform: a\nfields: [{id: x, type: date}]\n~~~\n"), nil)
-		if len(page.Blocks) != want {
-			t.Errorf("%q: %d forms, want %d", info, len(page.Blocks), want)
-		}
+		testkit.Same(t, info, len(page.Blocks), want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func FuzzMarkdown(f *testing.F)   { fuzz(f, Markdown) }
@@ -23,14 +24,10 @@ func FuzzWikitext(f *testing.F)   { fuzz(f, Wikitext) }
 // fuzz starts from the pages of the cases. It calls read, so that panics are seen.
 func fuzz(f *testing.F, format Format) {
 	names, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		f.Fatal(err)
-	}
+	testkit.Must(f, err)
 	for _, name := range names {
 		archive, err := txtar.ParseFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testkit.Must(f, err)
 		for _, file := range archive.Files {
 			if got, ok := FormatOf(file.Name); ok && got == format {
 				f.Add(int64(1), []byte(visible.Replace(string(file.Data))))
@@ -289,7 +286,5 @@ func checkAcyclic(t *testing.T, f *forms.Form) {
 			}
 		}
 	}
-	if len(done) != len(f.Fields) {
-		t.Errorf("conditions form a cycle, or name unknown fields: only %d of %d fields can be decided", len(done), len(f.Fields))
-	}
+	testkit.Same(t, "conditions form a cycle, or name unknown fields: only of fields can be decided", len(done), len(f.Fields))
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the parser's results into the txtar cases")
@@ -31,9 +33,7 @@ func TestCases(t *testing.T) {
 
 func runArchive(t *testing.T, name string) {
 	archive, err := txtar.ParseFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want := map[string]string{}
 	for _, f := range archive.Files {
 		want[f.Name] = string(f.Data)
@@ -52,9 +52,7 @@ func runArchive(t *testing.T, name string) {
 		fresh.Files = append(fresh.Files, f, txtar.File{Name: f.Name + ".want", Data: []byte(got)})
 	}
 	if *update {
-		if err := os.WriteFile(name, txtar.Format(fresh), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(name, txtar.Format(fresh), 0o644))
 	}
 }
 
@@ -84,21 +82,15 @@ var visible = strings.NewReplacer(
 // compares each page with what is expected of it.
 func TestFormatsAgree(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/example.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want, pages := string(archive.Files[1].Data), 0
 	for _, f := range archive.Files {
 		if strings.HasSuffix(f.Name, ".want") {
 			pages++
-			if diff := cmp.Diff(want, string(f.Data)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", f.Name, diff)
-			}
+			testkit.Diff(t, f.Name, string(f.Data), want)
 		}
 	}
-	if pages != 5 {
-		t.Errorf("%d pages, want 5", pages)
-	}
+	testkit.Same(t, "pages", pages, 5)
 }
 
 func TestFormatOf(t *testing.T) {

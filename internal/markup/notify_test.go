@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // An address that gets no mail is a warning where it is written, and the form works.
 func TestNoMail(t *testing.T) {
 	allowed := func(domains ...string) *Options {
 		parsed, err := forms.ParseMailDomains(domains)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return &Options{MailDomains: parsed}
 	}
 	const fields = "\nfields: [{id: x, type: date}]\n"
@@ -70,9 +69,7 @@ func TestNoMail(t *testing.T) {
 // Times without a zone are in that of the server, which messages name.
 func TestTimesInTheZoneOfTheServer(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for text, want := range map[string]string{
 		"2026-11-20 18:00": "2026-11-20T17:00:00Z", "2026-11-20T18:00": "2026-11-20T17:00:00Z",
 		"2026-07-20 18:00:30": "2026-07-20T16:00:30Z", "2026-07-20T18:00:30": "2026-07-20T16:00:30Z",
@@ -89,8 +86,6 @@ func TestTimesInTheZoneOfTheServer(t *testing.T) {
 		for _, p := range problems {
 			got += p.Message + " (" + p.Hint + ")"
 		}
-		if got != want {
-			t.Errorf("%s: got %s, want %s", text, got, want)
-		}
+		testkit.Same(t, text, got, want)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const oneForm = "```form\nform: a\nfields: [{id: f, type: textfield, label: F}]\n```\n"
@@ -76,9 +78,7 @@ func TestPlainText(t *testing.T) {
 		if text != nil {
 			got = len(text.Parts)
 		}
-		if got != tt.want {
-			t.Errorf("%s: %d parts, want %d", name, got, tt.want)
-		}
+		testkit.Same(t, name, got, tt.want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/pages/pagestest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // files writes Markdown files.
@@ -21,9 +22,7 @@ type files struct {
 
 func (w *files) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 }
 
 func (w *files) file(id int64) string { return filepath.Join(w.dir, fmt.Sprintf("%d.md", id)) }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestRenamedPageNeverGoesAway(t *testing.T) {
@@ -45,9 +46,7 @@ func TestIrregularFilesAreLoggedOnce(t *testing.T) {
 			t.Errorf("%s was logged %d times, want once:\n%s", name, n, s.log.String())
 		}
 	}
-	if n := s.logged("level=ERROR", "not a regular file"); n != 2 {
-		t.Errorf("logged %d times, want twice", n)
-	}
+	testkit.Same(t, "logged times", s.logged("level=ERROR", "not a regular file"), 2)
 
 	s.remove("2.md")
 	s.save("2.md", form("b", "two"))
@@ -55,9 +54,7 @@ func TestIrregularFilesAreLoggedOnce(t *testing.T) {
 	s.update()
 	s.wants(2, "b=two", "a file in place of the pipe")
 	s.wants(4, "-", "gone")
-	if n := s.logged("regular"); n != 0 {
-		t.Errorf("what is gone was logged %d times", n)
-	}
+	testkit.Same(t, "what is gone was logged times", s.logged("regular"), 0)
 }
 
 // An open that waits for a writer would hang here, and fail by the time limit of the
@@ -74,9 +71,7 @@ func TestPipeInPlaceOfAFileThatWasLookedAt(t *testing.T) {
 	}
 	s.wants(1, "a=one", "a pipe now")
 	s.wants(2, "b=new", "beside the pipe")
-	if n := s.logged("level=ERROR", "page can't be read", "not a regular file"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
+	testkit.Same(t, "logged times", s.logged("level=ERROR", "page can't be read", "not a regular file"), 1)
 }
 
 // What can't even be looked at may be as it was: it is not taken for removed.
@@ -88,17 +83,13 @@ func TestPageThatCannotBeLookedAtStays(t *testing.T) {
 		s.loadsWithError()
 	}
 	s.wants(1, "a=one", "behind a link that can't be followed")
-	if n := s.logged("level=ERROR", "page can't be read", "1.md"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
+	testkit.Same(t, "logged times", s.logged("level=ERROR", "page can't be read", "1.md"), 1)
 	s.remove("1.md")
 	s.save("1.md", form("a", "back")).update().wants(1, "a=back", "readable again")
 	s.remove("1.md")
 	s.link("1.md", "1.md")
 	s.loadsWithError()
-	if n := s.logged("level=ERROR", "page can't be read"); n != 1 {
-		t.Errorf("a second outage was logged %d times, want once", n)
-	}
+	testkit.Same(t, "a second outage was logged times", s.logged("level=ERROR", "page can't be read"), 1)
 	s.remove("1.md")
 	s.update().wants(1, "-", "gone")
 }
@@ -108,18 +99,14 @@ func TestFilesInUnreadableFolders(t *testing.T) {
 	for path, want := range map[string]bool{
 		"pages/a/1.md": true, "pages/a/x/y/1.md": true, "pages/ab/1.md": false, "pages/1.md": false, "1.md": false, "/b/1.md": true, "/1.md": false,
 	} {
-		if got := d.inUnreadable(path); got != want {
-			t.Errorf("%s: got %t", path, got)
-		}
+		testkit.Same(t, path, d.inUnreadable(path), want)
 	}
 }
 
 func TestOpenDirectoryRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "1.md")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, nil, 0o600))
 	for _, root := range []string{filepath.Join(dir, "missing"), file, ""} {
 		if _, err := OpenDirectory(root, nil, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%q was opened as a directory of pages", root)

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestFind(t *testing.T) {
@@ -22,17 +21,13 @@ func TestFind(t *testing.T) {
 	s.save("13.md/14.md", "")
 	for _, root := range []string{s.dir, s.dir + "/", s.dir + "//"} {
 		got, _, err := Find(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for i := range got {
 			got[i], err = filepath.Rel(s.dir, got[i])
 			s.must(err)
 		}
 		want := []string{"1.md", "13.md/14.md", "3.xml", "4.MD", "a space.md", "sub/deep/2.wiki"}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", root, diff)
-		}
+		testkit.Diff(t, root, got, want)
 	}
 	if _, _, err := Find(filepath.Join(s.dir, "missing")); err == nil {
 		t.Error("a directory that is not there was listed")
@@ -48,9 +43,7 @@ func TestSwapOfAMountedVolume(t *testing.T) {
 	s.link("..data/2.md", "2.md")
 	s.open()
 	s.wants(1, "a=one", "through two links")
-	if pages := s.Counts().Pages; pages != 2 {
-		t.Errorf("%d pages, want 2: what is behind the links must not count twice", pages)
-	}
+	testkit.Same(t, "pages, those behind links once", s.Counts().Pages, 2)
 
 	s.save("..v2/1.md", form("a", "two"))
 	s.link("..v2", "..data_tmp")
@@ -67,9 +60,7 @@ func TestNameID(t *testing.T) {
 		"9223372036854775807.md": 1<<63 - 1, "9223372036854775808.md": 0, "99999999999999999999999.md": 0,
 		"0.md": 0, "0123.md": 0, "-1.md": 0, "+1.md": 0, "notes.md": 0, "notes-12.md": 0, "１２.md": 0, ".md": 0,
 	} {
-		if got := nameID(name); got != want {
-			t.Errorf("%s: got %d, want %d", name, got, want)
-		}
+		testkit.Same(t, name, nameID(name), want)
 	}
 }
 
@@ -100,9 +91,7 @@ func TestTitles(t *testing.T) {
 	} {
 		page, err := s.served(id)
 		s.must(err)
-		if page.Title != want {
-			t.Errorf("page %d has the title %q, want %q", id, page.Title, want)
-		}
+		testkit.Same(t, id, page.Title, want)
 	}
 	s.save("3-x.md", "---\ntitle: [\n---\n")
 	s.update()

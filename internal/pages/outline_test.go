@@ -54,13 +54,9 @@ func TestWikiIsListedAfterRestart(t *testing.T) {
 			on.Write(pagestest.Page{ID: ids[2], Title: "Emptied"})
 
 			again := start()
-			if got := listed(t, again, bob); got != "Lunch: menu guests (not read); Emptied: a (not read)" {
-				t.Errorf("bob sees %s", got)
-			}
+			testkit.Same(t, "bob sees", listed(t, again, bob), "Lunch: menu guests (not read); Emptied: a (not read)")
 			testkit.Eventually(t, "bob's pages are read", func() bool { return listed(t, again, bob) == "Lunch: menu guests" })
-			if got := listed(t, again, ann); got != "Lunch: menu guests; Secret: a (not read)" {
-				t.Errorf("ann sees %s", got)
-			}
+			testkit.Same(t, "ann sees", listed(t, again, ann), "Lunch: menu guests; Secret: a (not read)")
 			testkit.Eventually(t, "a page without forms is forgotten", func() bool { return outlines(t, memory) == len(ids)-1 })
 		})
 	}

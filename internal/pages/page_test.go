@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // What people read in place of a form's id.
@@ -32,9 +31,7 @@ func TestFormTitles(t *testing.T) {
 		for _, f := range page.Forms {
 			titles = append(titles, f.Title)
 		}
-		if got := strings.Join(titles, ", "); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
+		testkit.Same(t, tt.name, strings.Join(titles, ", "), tt.want)
 	}
 }
 
@@ -61,9 +58,7 @@ func TestDiagnostics(t *testing.T) {
 		for _, q := range page.Diagnostics {
 			lines = append(lines, q.Line)
 		}
-		if got := fmt.Sprint(lines); got != step.lines {
-			t.Errorf("%s: diagnostics on lines %s, want %s", step.name, got, step.lines)
-		}
+		testkit.Same(t, step.name, fmt.Sprint(lines), step.lines)
 		if s.shows(1) != "a=old" || page.Lang != "de" {
 			t.Errorf("%s: page 1 shows %s in language %q", step.name, s.shows(1), page.Lang)
 		}
@@ -99,9 +94,7 @@ func TestReaders(t *testing.T) {
 		s := newSite(t).save("1.md", "---\n"+front+"\n---\n"+form("a", "x")).open()
 		page, err := s.served(1)
 		s.must(err)
-		if diff := cmp.Diff(want, page.Readers); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", front, diff)
-		}
+		testkit.Diff(t, front, page.Readers, want)
 		for _, u := range []User{user("ann"), user("bob"), user("eve", "hr"), user("sam")} {
 			rights := s.rights(u)
 			if rights.SeeAll != (want == nil && rights.View || want != nil && includes(want, u)) {

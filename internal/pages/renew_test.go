@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/reload"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestBrokenBlockKeepsItsLastGoodForm(t *testing.T) {
@@ -61,14 +62,10 @@ func TestBrokenFromTheStart(t *testing.T) {
 	s := newSite(t).save("1.md", broken("a")+form("b", "one")).save("2.md", nameless).open()
 	s.wants(1, "b=one", "one form broken, the others work")
 	s.wants(2, "", "a page of which no form can be used is still a page")
-	if n := s.logged("level=ERROR", "page problem", "1.md", "line=4"); n != 1 {
-		t.Errorf("the problem was logged %d times with file and line, want once", n)
-	}
+	testkit.Same(t, "the problem was logged times with file and line", s.logged("level=ERROR", "page problem", "1.md", "line=4"), 1)
 	s.save("1.md", broken("a")+form("b", "one")) // a new time stamp, the same text
 	s.update()
-	if n := s.logged("page problem"); n != 0 {
-		t.Errorf("the same problem was logged %d times again", n)
-	}
+	testkit.Same(t, "the same problem was logged times again", s.logged("page problem"), 0)
 	s.save("1.md", form("a", "whole")+form("b", "one"))
 	s.update()
 	s.wants(1, "a=whole b=one", "after the repair")
@@ -98,9 +95,7 @@ func TestResultsForViewers(t *testing.T) {
 		"results: viewers":                                {all, all},
 	} {
 		s := newSite(t).save("1.md", "---\n"+front+"\n---\n").open()
-		if got := [2]Rights{s.rights(user("ann")), s.rights(user("sara", "staff"))}; got != want {
-			t.Errorf("%q: rights are %+v, want %+v", front, got, want)
-		}
+		testkit.Same(t, front, [2]Rights{s.rights(user("ann")), s.rights(user("sara", "staff"))}, want)
 	}
 }
 
@@ -168,9 +163,7 @@ func TestPageIDClash(t *testing.T) {
 	s.save("3.md", form("c", "elsewhere"))
 	s.update()
 	s.wants(3, "c=elsewhere", "another page was made")
-	if n := s.logged("level=ERROR", "two files have one page id", "1-a.md", "1-b.md"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
+	testkit.Same(t, "logged times", s.logged("level=ERROR", "two files have one page id", "1-a.md", "1-b.md"), 1)
 	s.save("1-b.md", "---\nid: 2\n---\n"+form("b", "second"))
 	s.update()
 	s.wants(1, "a=first", "the second has another id")
@@ -186,9 +179,7 @@ func TestPageIDClashOfThree(t *testing.T) {
 	front := "---\nid: 5\n---\n"
 	s := newSite(t).save("1-a.md", front+form("a", "x")).save("3-b.md", front+form("b", "x")).save("5.md", form("c", "x")).open()
 	s.wants(5, "c=x", "the one whose name has the id")
-	if n := s.logged("level=ERROR", "two files have one page id", "5.md ignored="); n != 2 {
-		t.Errorf("logged %d times that 5.md stands, want twice", n)
-	}
+	testkit.Same(t, "logged times that 5.md stands", s.logged("level=ERROR", "two files have one page id", "5.md ignored="), 2)
 }
 
 // pagestest has the other rules.
@@ -198,9 +189,7 @@ func TestNamesOfUsersAndGroupsAreComparedExactly(t *testing.T) {
 		"a group is no user": {Users: []string{"staff", "@staff"}},
 		"a user is no group": {Groups: []string{"ann"}},
 	} {
-		if got := rightsOf(&markup.Meta{View: &permitted, Edit: &permitted}, user("ann", "staff", "board")); got != (Rights{}) {
-			t.Errorf("%s: %+v", name, got)
-		}
+		testkit.Same(t, name, rightsOf(&markup.Meta{View: &permitted, Edit: &permitted}, user("ann", "staff", "board")), (Rights{}))
 	}
 }
 
@@ -227,9 +216,7 @@ func TestUnreadableFolderKeepsItsPagesAndTheOthersGoOn(t *testing.T) {
 	s.wants(1, "a=changed", "beside an unreadable folder")
 	s.wants(2, "b=two", "in an unreadable folder")
 	s.must(s.Ready(t.Context()))
-	if n := s.logged("level=ERROR", "can't be read", "sub"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
+	testkit.Same(t, "logged times", s.logged("level=ERROR", "can't be read", "sub"), 1)
 	s.remove("sub/2.md")
 	s.update()
 	s.wants(2, "-", "readable again, and gone")
@@ -266,9 +253,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		s.save("1.md", page.String())
 		s.update()
 	}
-	if forms := s.Counts().Forms; forms != 2*markup.MaxForms {
-		t.Errorf("%d forms, want %d", forms, 2*markup.MaxForms)
-	}
+	testkit.Same(t, "forms", s.Counts().Forms, 2*markup.MaxForms)
 }
 
 func TestSizeOfWhatIsKeptIsBounded(t *testing.T) {
@@ -276,9 +261,7 @@ func TestSizeOfWhatIsKeptIsBounded(t *testing.T) {
 	for i, want := range []bool{true, true, false, false} {
 		f := &forms.Form{ID: fmt.Sprint(i), Fields: []*forms.Field{{ID: "f", Label: label}}}
 		page.keep(f, &room)
-		if got := page.Form(f.ID) != nil; got != want {
-			t.Errorf("form %d, a third of the limit each: kept is %t", i, got)
-		}
+		testkit.Same(t, i, page.Form(f.ID) != nil, want)
 	}
 }
 
@@ -286,9 +269,7 @@ func TestSizeOfWhatIsKeptIsBounded(t *testing.T) {
 func TestTheLogSaysWhetherABrokenFormIsServed(t *testing.T) {
 	const good, no = `served="last good definition"`, "served=no"
 	s := newSite(t).save("1.md", form("a", "A")+broken("b")).open()
-	if n := s.logged("level=ERROR", `msg="form is broken"`, "1.md", "page=1", "form=b", no); n != 1 {
-		t.Errorf("broken from the start: %d lines", n)
-	}
+	testkit.Same(t, "broken from the start: lines", s.logged("level=ERROR", `msg="form is broken"`, "1.md", "page=1", "form=b", no), 1)
 	for _, tt := range []struct {
 		text string
 		want [][]string
@@ -318,9 +299,7 @@ func TestTheLogSaysWhetherABrokenFormIsServed(t *testing.T) {
 
 func TestADirectoryWithoutAPageIsAWarning(t *testing.T) {
 	s := newSite(t).save("notes.txt", "").open()
-	if n := s.logged("level=WARN", "holds no page file", "names end in .md", "directory="+s.dir); n != 1 {
-		t.Errorf("%d lines", n)
-	}
+	testkit.Same(t, "lines", s.logged("level=WARN", "holds no page file", "names end in .md", "directory="+s.dir), 1)
 	if s = newSite(t).save("1.md", "").open(); s.log.Len() > 0 {
 		t.Error(s.log.String())
 	}

@@ -55,9 +55,7 @@ func TestEditsShowWithinTwoSeconds(t *testing.T) {
 		page := filepath.Join(t.TempDir(), "1.md")
 		testkit.WriteFile(t, page, form("a", "zero"))
 		d, err := OpenDirectory(filepath.Dir(page), nil, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { d.Run(ctx); close(ended) }()
@@ -83,9 +81,7 @@ func TestStuckLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &strings.Builder{}
 		d, err := OpenDirectory(s.dir, nil, slog.New(slog.NewTextHandler(log, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		release := make(chan struct{})
 		d.watcher.Look = func() reload.State {
 			<-release
@@ -98,9 +94,7 @@ func TestStuckLook(t *testing.T) {
 		if err := d.Ready(ctx); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "stuck for 7 seconds") {
 			t.Errorf("a look that takes seven seconds: %v", err)
 		}
-		if _, err := d.Page(ctx, User{}, 1); err != nil {
-			t.Errorf("the last known page: %v", err)
-		}
+		testkit.ErrorIs(t, "the last known page", testkit.ErrorOf(d.Page(ctx, User{}, 1)), nil)
 		stop()
 		<-ended // or the test is a deadlock
 		close(release)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // site is a directory of pages that is looked at when the test says so.
@@ -30,18 +32,14 @@ func (s *site) open() *site {
 	s.t.Helper()
 	s.mkdir("")
 	d, err := OpenDirectory(s.dir, nil, slog.New(slog.NewTextHandler(&s.log, nil)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, err)
 	s.Directory = d
 	return s
 }
 
 func (s *site) must(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.t, err)
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
@@ -95,9 +93,7 @@ func (s *site) shows(id int64) string {
 	s.must(err)
 	var list []string
 	for _, f := range page.Forms {
-		if f.PageID != id {
-			s.t.Errorf("a form of page %d stands on page %d", f.PageID, id)
-		}
+		testkit.Same(s.t, "a form of page stands on page", f.PageID, id)
 		list = append(list, f.ID+"="+f.Fields[0].Label)
 	}
 	return strings.Join(list, " ")

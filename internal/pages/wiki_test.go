@@ -286,12 +286,8 @@ func TestWikiDown(t *testing.T) {
 	for range 20 {
 		l.wants("rights count", ann, "a")
 	}
-	if n := l.fake.Calls("Pages") - before; n != 1 {
-		t.Errorf("the wiki was asked %d times for the version", n)
-	}
-	if _, err := l.List(t.Context(), bob); !errors.Is(err, pages.ErrUnavailable) {
-		t.Errorf("list: %v", err)
-	}
+	testkit.Same(t, "the wiki was asked times for the version", l.fake.Calls("Pages")-before, 1)
+	testkit.ErrorIs(t, "list", testkit.ErrorOf(l.List(t.Context(), bob)), pages.ErrUnavailable)
 	l.advance(25 * time.Second)
 	l.wants("the rights are old", ann, pages.ErrUnavailable)
 	l.fake.Fail(nil)
@@ -315,9 +311,7 @@ func TestWikiSlow(t *testing.T) {
 		for i, want := range []time.Duration{time.Second, 0, 0} {
 			start := time.Now()
 			l.wants("the last known page", []pages.User{ann, bob, ann}[i], "a")
-			if took := time.Since(start); took != want {
-				t.Errorf("request %d took %v, want %v", i+1, took, want)
-			}
+			testkit.Same(t, i+1, time.Since(start), want)
 		}
 		release()
 		time.Sleep(5 * time.Second)
@@ -334,9 +328,7 @@ func TestWikiSlow(t *testing.T) {
 		defer release()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if _, err := l.Page(ctx, caller("sara"), l.id); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a caller that goes away gets %v", err)
-		}
+		testkit.ErrorIs(t, "a caller that goes away gets", testkit.ErrorOf(l.Page(ctx, caller("sara"), l.id)), context.DeadlineExceeded)
 	})
 }
 
@@ -352,9 +344,7 @@ func TestWikiListExpires(t *testing.T) {
 		if err == nil {
 			_, err = w.Page(t.Context(), caller("bob"), two)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		time.Sleep(25 * time.Second)
 		f.Change(one, func(p *wikitest.Page) { p.View, p.Edit = []string{"bob"}, []string{"bob"} })
 		time.AfterFunc(10*time.Second, f.Hold())
@@ -367,18 +357,12 @@ func TestWikiListExpires(t *testing.T) {
 func TestWikiReady(t *testing.T) {
 	l := newLive(t)
 	for range 10 {
-		if err := l.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, l.Ready(t.Context()))
 	}
-	if n := l.fake.Calls("Ready"); n != 1 {
-		t.Errorf("the wiki was asked %d times within a second", n)
-	}
+	testkit.Same(t, "the wiki was asked times within a second", l.fake.Calls("Ready"), 1)
 	l.fake.Fail(errDown)
 	l.advance(time.Second)
-	if err := l.Ready(t.Context()); !errors.Is(err, pages.ErrUnavailable) {
-		t.Errorf("down: %v", err)
-	}
+	testkit.ErrorIs(t, "down", l.Ready(t.Context()), pages.ErrUnavailable)
 }
 
 // The list asks for many pages at once, and shows those that are used most.
@@ -394,9 +378,7 @@ func TestWikiList(t *testing.T) {
 	if err != nil || len(list) != 100 {
 		t.Errorf("%d pages are listed, %v; want 100", len(list), err)
 	}
-	if n := l.fake.Calls("Pages") - before; n != 2 {
-		t.Errorf("it took %d calls, want 2 of 50 pages", n)
-	}
+	testkit.Same(t, "it took calls", l.fake.Calls("Pages")-before, 2)
 }
 
 // lateRights holds back the answer of the wiki to its first call for rights of bob.
@@ -432,9 +414,7 @@ func TestWikiLateAnswer(t *testing.T) {
 	l.fake.Change(l.id, func(p *wikitest.Page) { p.View, p.Edit = []string{"ann"}, []string{"ann"} })
 	l.wants("before the late answer", bob, pages.ErrNotFound)
 	close(late.release)
-	if err := <-listed; err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, <-listed)
 	l.wants("after the late answer", bob, pages.ErrNotFound)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
@@ -46,9 +47,7 @@ func TestWikiCallsOfOneUser(t *testing.T) {
 		calls := func(what string, want int) {
 			t.Helper()
 			synctest.Wait()
-			if n := f.Calls("Pages") - before; n != want {
-				t.Errorf("%s: %d calls, want %d", what, n, want)
-			}
+			testkit.Same(t, what, f.Calls("Pages")-before, want)
 		}
 		var all sync.WaitGroup
 		l.asks(&all, eve, 400, func(err error) {
@@ -59,9 +58,7 @@ func TestWikiCallsOfOneUser(t *testing.T) {
 		calls("400 pages of one user", 4)
 		begun := time.Now()
 		l.wants("a page that she has seen", eve, "b")
-		if took := time.Since(begun); took != 0 {
-			t.Errorf("its version was checked for %s", took)
-		}
+		testkit.Same(t, "its version was checked for", time.Since(begun), 0)
 		all.Go(func() { l.wants("bob", bob, "c") })
 		calls("bob", 5)
 		all.Go(func() { l.wants("ann sees the edit", ann, "c") })
@@ -100,9 +97,7 @@ func TestWikiTooManyCallsOfOneUser(t *testing.T) {
 			leave()
 		}
 		all.Wait()
-		if n := most.Load(); n != 4 {
-			t.Errorf("the wiki works on %d calls at a time of one user who goes away, want 4", n)
-		}
+		testkit.Same(t, "the wiki works on calls at a time of one user who goes away", most.Load(), 4)
 		var answered, refused atomic.Int64
 		l.asks(&all, eve, 400, func(err error) {
 			switch {
@@ -174,9 +169,7 @@ func TestWikiPageWithoutForm(t *testing.T) {
 	for text, parts := range map[string]int{"Hello": 0, "Hello\n" + strings.Replace(wikitext("a"), "textfield", "nonsense", 1): 1} {
 		l.id = l.fake.Write(0, wikitest.Page{Title: "Lunch", Text: text})
 		page, err := l.Page(t.Context(), caller("ann"), l.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if page.Text == nil && parts == 0 {
 			continue
 		}

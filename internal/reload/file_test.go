@@ -1,7 +1,6 @@
 package reload
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,9 +16,7 @@ import (
 func stamped(t *testing.T, path, content string, seconds int64) File {
 	t.Helper()
 	testkit.WriteFile(t, path, content)
-	if err := os.Chtimes(path, time.Time{}, time.Unix(seconds, 0)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chtimes(path, time.Time{}, time.Unix(seconds, 0)))
 	return Stat(path)
 }
 
@@ -40,16 +37,12 @@ func TestFileSame(t *testing.T) {
 		t.Error("another time stamp is the same version")
 	}
 	stamped(t, path, "one", 100)
-	if err := os.Chmod(path, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chmod(path, 0o400))
 	if first.Same(Stat(path)) {
 		t.Error("another mode, with which it may be readable, is the same version")
 	}
 	stamped(t, path+".new", "one", 100)
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Rename(path+".new", path))
 	if first.Same(Stat(path)) {
 		t.Error("another file is the same version")
 	}
@@ -64,18 +57,14 @@ func TestReadFile(t *testing.T) {
 	if _, err := ReadFile(path, 4); err == nil || !strings.Contains(err.Error(), "larger than 4 bytes") {
 		t.Errorf("a file over the limit: %v", err)
 	}
-	if _, err := ReadFile(path+"-none", 4); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
-	}
+	testkit.ErrorIs(t, "a missing file", testkit.ErrorOf(ReadFile(path+"-none", 4)), os.ErrNotExist)
 }
 
 // An open that blocks would hang here, and fail by the timeout of the tests.
 func TestOpenRefusesWhatWouldBlock(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, syscall.Mkfifo(pipe, 0o600))
 	for _, path := range []string{pipe, dir, "/dev/zero"} {
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("open %s: %v", path, err)

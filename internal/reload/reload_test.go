@@ -44,9 +44,7 @@ func (f *fixture) write(content string) { f.t.Helper(); testkit.WriteFile(f.t, f
 
 func (f *fixture) must(err error) {
 	f.t.Helper()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, err)
 }
 
 // settle looks until nothing is left to load.
@@ -134,26 +132,18 @@ func TestFailedLoadIsRepeated(t *testing.T) {
 		f.settle()
 	}
 	f.loads("failing", "zero", "new", "new", "new")
-	if n := f.logged("too many open files"); n != 1 {
-		t.Errorf("logged %d times, want once", n)
-	}
+	testkit.Same(t, "logged times", f.logged("too many open files"), 1)
 	f.Reload(t.Context())
 	f.Reload(t.Context())
-	if n := f.logged("too many open files"); n != 2 {
-		t.Errorf("two reloads are logged %d times", n)
-	}
+	testkit.Same(t, "two reloads are logged times", f.logged("too many open files"), 2)
 	f.loadErr = errors.New("permission denied")
 	f.settle()
-	if n := f.logged("permission denied"); n != 1 {
-		t.Errorf("another error is logged %d times, want once", n)
-	}
+	testkit.Same(t, "another error is logged times", f.logged("permission denied"), 1)
 	f.loadErr, f.loaded = nil, nil
 	f.settle()
 	f.settle()
 	f.loads("readable", "new")
-	if n := f.logged("the pages can be read again"); n != 1 {
-		t.Errorf("the end of the failure is logged %d times, want once", n)
-	}
+	testkit.Same(t, "the end of the failure is logged times", f.logged("the pages can be read again"), 1)
 }
 
 // A file that keeps changing is loaded within two seconds, too. The time is that of
@@ -197,25 +187,17 @@ func TestStuckLook(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { f.Run(ctx); close(ended) }()
 		time.Sleep(4 * time.Second)
-		if err := f.Ready(); err != nil {
-			t.Errorf("a look that takes four seconds: %v", err)
-		}
+		testkit.ErrorIs(t, "a look that takes four seconds", f.Ready(), nil)
 		time.Sleep(3 * time.Second)
 		if err := f.Ready(); err == nil || !strings.Contains(err.Error(), "a look at the pages has been stuck for 7 seconds") {
 			t.Errorf("a look that takes seven seconds: %v", err)
 		}
 		synctest.Wait()
-		if n := f.logged("does not end"); n != 1 {
-			t.Errorf("logged %d times, want once", n)
-		}
+		testkit.Same(t, "logged times", f.logged("does not end"), 1)
 		gate <- struct{}{}
 		synctest.Wait()
-		if err := f.Ready(); err != nil {
-			t.Errorf("the look has ended: %v", err)
-		}
-		if n := f.logged("has ended after all"); n != 1 {
-			t.Errorf("its end is logged %d times, want once", n)
-		}
+		testkit.ErrorIs(t, "the look has ended", f.Ready(), nil)
+		testkit.Same(t, "its end is logged times", f.logged("has ended after all"), 1)
 		time.Sleep(time.Second) // until the next look is stuck
 		stop()
 		<-ended // or the test is a deadlock

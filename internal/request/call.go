@@ -103,6 +103,15 @@ func (c *Call) Submission() (access *service.Access, id int64, err error) {
 	return access, id, err
 }
 
+// Stored reads the submission that the path names.
+func (c *Call) Stored() (access *service.Access, sub forms.Submission, err error) {
+	access, id, err := c.Submission()
+	if err == nil {
+		sub, err = access.Get(c.Context(), id)
+	}
+	return access, sub, err
+}
+
 // MayStillList returns an error if the caller may no longer read the list that
 // is being sent. A slow reader must not get what was submitted after their
 // access was taken away. It is called as long as something is read, also if

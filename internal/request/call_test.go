@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // taken is how many slots of lists, large bodies and uploads are taken.
@@ -20,16 +21,10 @@ func taken(b *Backend) [3]int {
 func TestNamesAreNotKept(t *testing.T) {
 	b := NewBackend(Options{})
 	c := b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: "alice"})
-	if err := c.HoldList(); err != nil {
-		t.Fatal(err)
-	}
-	if held := taken(b); held != [3]int{1, 0, 0} {
-		t.Errorf("%v are held, want one list", held)
-	}
+	testkit.Must(t, c.HoldList())
+	testkit.Same(t, "are held", taken(b), [3]int{1, 0, 0})
 	c.End()
-	if held := taken(b); held != [3]int{} {
-		t.Errorf("%v are held", held)
-	}
+	testkit.Same(t, "are held", taken(b), [3]int{})
 }
 
 // An answer counts as what it is: a list that becomes a large answer holds no slot
@@ -44,25 +39,17 @@ func TestSlotOfAnAnswer(t *testing.T) {
 	list, next, upload := newCall(), newCall(), newCall()
 	upload.ContentLength = -1
 	for _, err := range []error{list.HoldList(), next.HoldList(), upload.HoldUpload(), list.HoldBody(), list.HoldList(), upload.HoldBody()} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 	}
-	if held := taken(b); held != [3]int{1, 1, 1} {
-		t.Errorf("%v are held", held)
-	}
+	testkit.Same(t, "are held", taken(b), [3]int{1, 1, 1})
 	if err := next.HoldBody(); err == nil {
 		t.Error("a second large answer of one user")
 	}
-	if held := taken(b); held != [3]int{1, 1, 1} {
-		t.Errorf("%v are held after the refusal", held)
-	}
+	testkit.Same(t, "are held after the refusal", taken(b), [3]int{1, 1, 1})
 	for _, c := range []*Call{list, next, upload} {
 		c.End()
 	}
-	if held := taken(b); held != [3]int{} {
-		t.Errorf("%v are held at the end", held)
-	}
+	testkit.Same(t, "are held at the end", taken(b), [3]int{})
 }
 
 // A body of a known length is read into a buffer that never grows.

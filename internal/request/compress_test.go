@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestAsset(t *testing.T) {
@@ -26,9 +28,7 @@ func TestAsset(t *testing.T) {
 			t.Errorf("%q: %v", tt.accept, w.Header())
 		} else if packed {
 			unpacked, err := gzip.NewReader(w.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			body = unpacked
 		}
 		if got, err := io.ReadAll(body); err != nil || string(got) != content {

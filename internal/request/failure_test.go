@@ -14,6 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki"
 )
 
@@ -80,9 +81,7 @@ func TestRefusedLoginsSayHowLongToWait(t *testing.T) {
 			"Sign in to the wiki itself, then try again in 15 seconds.",
 		&auth.ThrottledError{RetryAfter: 5 * time.Second, Busy: true}: "Too many logins at the same time. Try again in 5 seconds.",
 	} {
-		if got := FailureOf(t.Context(), err).Detail.String(); got != want {
-			t.Errorf("%v: %q, want %q", err, got, want)
-		}
+		testkit.Same(t, err, FailureOf(t.Context(), err).Detail.String(), want)
 	}
 }
 
@@ -111,7 +110,5 @@ func TestReporterIsFoundBelowOtherWriters(t *testing.T) {
 	if got := ReporterOf(wrapper{wrapper{r}}); got != Reporter(r) {
 		t.Errorf("got %T", got)
 	}
-	if got := ReporterOf(wrapper{httptest.NewRecorder()}); got != Reporter(noReporter{}) {
-		t.Errorf("without a reporter: got %T", got)
-	}
+	testkit.Same(t, "without a reporter", ReporterOf(wrapper{httptest.NewRecorder()}), Reporter(noReporter{}))
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const page = "```form\n" + `form: files
@@ -72,13 +73,9 @@ type env struct {
 func newEnv(t testing.TB, on enginetest.Engine) *env {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "8-files.md"), []byte(page), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(dir, "8-files.md"), []byte(page), 0o600))
 	source, err := pages.OpenDirectory(dir, nil, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	engine := on.Open(t)
 	e := &env{files: &countedFiles{Files: engine}}
 	svc := service.New(service.Options{
@@ -130,9 +127,7 @@ func testAnswers(t *testing.T, on enginetest.Engine) {
 	e := newEnv(t, on)
 	answers, err := e.decode(t, bodyOf(
 		part{"doc", "a", "one"}, text("tags", "b"), part{"doc", "a", "two"}, text("tags", "c"), text("title", "x")), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var got []string
 	for _, a := range answers {
 		got = append(got, fmt.Sprint(a.FieldID, a.Value, a.List))
@@ -141,9 +136,7 @@ func testAnswers(t *testing.T, on enginetest.Engine) {
 		}
 	}
 	want := []string{"doca;a (2)[]", "a 7692c3", "a (2) 3fc4cc", "tags[b c]", "titlex[]"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "answers", got, want)
 }
 
 // Texts whose name begins with "_" are no answers, if the caller asks for them.
@@ -152,23 +145,13 @@ func TestExtraTexts(t *testing.T) {
 	body := bodyOf(text("_charset_", "UTF-8"), text("_key", "k"), text("title", "x"), text("_key", "l"), text("_", ""))
 	extra := url.Values{}
 	answers, err := e.decode(t, body, extra)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(url.Values{"_key": {"k", "l"}, "_": {""}}, extra); diff != "" {
-		t.Errorf("extra (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]forms.Answer{{FieldID: "title", Value: "x"}}, answers); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
+	testkit.Must(t, err)
+	testkit.Diff(t, "extra", extra, url.Values{"_key": {"k", "l"}, "_": {""}})
+	testkit.Diff(t, "answers", answers, []forms.Answer{{FieldID: "title", Value: "x"}})
 	answers, err = e.decode(t, body, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want := []forms.Answer{{FieldID: "_key", IsList: true, List: []string{"k", "l"}}, {FieldID: "title", Value: "x"}, {FieldID: "_"}}
-	if diff := cmp.Diff(want, answers); diff != "" {
-		t.Errorf("answers without extra (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "answers without extra", answers, want)
 }
 
 // A file is never extra: it is refused as one of a field that is not known.
@@ -177,17 +160,13 @@ func TestExtraFileIsRefused(t *testing.T) {
 	for file, name := range map[part]string{{"_x", "a", "content"}: "a", {"_x", "", ""}: "file"} {
 		extra := url.Values{}
 		answers, err := e.decode(t, bodyOf(text("title", "x"), file), extra)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		want := []forms.Answer{{FieldID: "title", Value: "x"}, {FieldID: "_x", Value: name, Malformed: forms.MsgUnknownField}}
 		if diff := cmp.Diff(want, answers); diff != "" || len(extra) != 0 {
 			t.Errorf("%+v: extra %v, answers (-want +got):\n%s", file, extra, diff)
 		}
 	}
-	if n := e.files.staged.Load(); n != 0 {
-		t.Errorf("%d files are staged", n)
-	}
+	testkit.Same(t, "files are staged", e.files.staged.Load(), 0)
 }
 
 // A page tells all files that are wrong by their names.
@@ -215,23 +194,17 @@ func TestFaultyFilesAreNamed(t *testing.T) {
 		},
 	} {
 		answers, err := e.decode(t, bodyOf(tt.parts...), url.Values{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		got := map[string]string{}
 		for _, a := range answers {
 			if a.Misfit != nil {
 				got[a.FieldID] = a.Misfit.String()
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		testkit.Diff(t, name, got, tt.want)
 		e.access.DropFiles(service.StagedFiles(answers))
 	}
-	if n := e.files.staged.Load(); n != 0 {
-		t.Errorf("%d files are staged", n)
-	}
+	testkit.Same(t, "files are staged", e.files.staged.Load(), 0)
 	if _, err := e.decode(t, bodyOf(part{"pic", "a.exe", "MZ"}, part{"doc", "b", strings.Repeat("x", maxFile+1)}), url.Values{}); err == nil {
 		t.Error("a file beyond the limit of the server is taken, after another that is wrong")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func listOptions(t testing.TB, rawQuery string) (service.ListOptions, *forms.Invalid) {
@@ -55,9 +56,7 @@ func TestListOptions(t *testing.T) {
 		if invalid.Err() != nil {
 			t.Errorf("%s: %v", query, invalid.Errors)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", query, diff)
-		}
+		testkit.Diff(t, query, got, want)
 	}
 }
 
@@ -127,12 +126,8 @@ func TestNextPage(t *testing.T) {
 		{"/a?sort=b&cursor=old&filter[a]=>\"ä", service.ListPage{Cursor: "new"}, "/a?cursor=new&filter%5Ba%5D=%3E%22%C3%A4&sort=b"},
 	} {
 		at, err := url.Parse(tt.at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := NextPage(at, tt.page); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.at, got, tt.want)
-		}
+		testkit.Must(t, err)
+		testkit.Same(t, tt.at, NextPage(at, tt.page), tt.want)
 	}
 }
 
@@ -165,9 +160,7 @@ func FuzzListOptions(f *testing.F) {
 			page, opts.After, opts.Cursor = service.ListPage{Cursor: "next"}, 0, "next"
 		}
 		next, err := url.Parse(NextPage(&url.URL{Path: "/a", RawQuery: query}, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		again, invalid := listOptions(t, next.RawQuery)
 		if diff := cmp.Diff(opts, again); diff != "" || invalid.Err() != nil {
 			t.Fatalf("%q and %q: %v\n%s", query, next, invalid.Errors, diff)

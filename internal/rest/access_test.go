@@ -92,21 +92,13 @@ func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
 	e := newHouse(t)
 	path, _ := e.create(t, "alice", ballotPath, nestedBody("vote", "yes"))
 	want := `{"formId":"ballot","pageId":4,"id":1,"fields":{"vote":{"id":8193,"fieldId":"vote","value":"yes"}},"timestamp":"` + beganISO + `","username":""}`
-	if got := e.get(t, "carol", path); got != want {
-		t.Errorf("nested\n%s\nwant\n%s", got, want)
-	}
+	testkit.Same(t, "nested", e.get(t, "carol", path), want)
 	want = `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"","vote":"yes"}`
-	if got := e.get(t, "carol", result(path)); got != want {
-		t.Errorf("flat\n%s\nwant\n%s", got, want)
-	}
+	testkit.Same(t, "flat", e.get(t, "carol", result(path)), want)
 	for _, query := range []string{"?username=alice", "?username=carol"} {
-		if got := e.get(t, "carol", ballotPath+"/result"+query); got != "[]" {
-			t.Errorf("%s finds %s", query, got)
-		}
+		testkit.Same(t, query, e.get(t, "carol", ballotPath+"/result"+query), "[]")
 	}
 	// An editor's correction leaves it as anonymous as it was.
 	e.expect(t, 200, ask("carol PUT", result(path), `{"vote":"no"}`))
-	if got := pick(t, e.get(t, "carol", result(path)), "_username"); got != `""` {
-		t.Errorf("_username %s after an editor's update", got)
-	}
+	testkit.Same(t, "_username after an editor's update", pick(t, e.get(t, "carol", result(path)), "_username"), `""`)
 }

@@ -30,9 +30,7 @@ func TestFormOfSubmission(t *testing.T) {
 	e.Write(t, "1.md", askedPage)
 	third, _ := e.create(t, "bob", form(1, "poll"), nestedBody("pick", "a"))
 	unknown, err := e.Store.Create(t.Context(), store.New{PageID: 1, FormID: "poll", Username: "bob", Created: e.Clock.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, row := range testkit.Rows(strings.NewReplacer("FIRST", first, "SECOND", second, "THIRD", third,
 		"UNKNOWN", fmt.Sprint(form(1, "poll"), "/submission/", unknown.ID)).Replace(`
 		bob GET | FIRST/form | 200 | ASKED

@@ -41,9 +41,7 @@ func (e *env) reject(t *testing.T, r testRequest, f fault) {
 	r.user, r.body = "alice", f.body
 	a := e.expect(t, 400, r)
 	var got validationResult
-	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal([]byte(a.body), &got))
 	if names := members(t, a.body); !slices.Equal(names, []string{"valid", "fieldErrors", "errors"}) || *got.Valid {
 		t.Errorf("%s is no validation result", clip(a.body))
 	}
@@ -194,9 +192,7 @@ func TestBodyThatDoesNotArriveInFull(t *testing.T) {
 	for name, rest := range bodies {
 		req := e.newRequest(t, ask("alice POST", allPath+"/submission"))
 		conn := e.begin(t, "alice", "POST", allPath+"/submission", rest)
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, conn.(*net.TCPConn).CloseWrite())
 		resp, err := http.ReadResponse(bufio.NewReader(conn), req)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -224,9 +220,7 @@ func TestBodyThatDoesNotArriveInTime(t *testing.T) {
 	mount(e.api).ServeHTTP(w, req)
 	a := answer{w.Code, w.Header(), w.Body.String()}
 	checkContract(t, req, a)
-	if a.status != 408 {
-		t.Errorf("status %d, want 408", a.status)
-	}
+	testkit.Same(t, "status", a.status, 408)
 }
 
 // meanwhile is a body during which something else happens.

@@ -25,9 +25,7 @@ func TestTagIsOnEveryAnswerWithOneSubmission(t *testing.T) {
 	}
 	same := func(what string, a answer) {
 		t.Helper()
-		if got := a.header.Get("Etag"); got != tag {
-			t.Errorf("%s: ETag %s, want %s", what, got, tag)
-		}
+		testkit.Same(t, what, a.header.Get("Etag"), tag)
 	}
 	for _, method := range []string{"GET", "HEAD"} {
 		same(method, e.expect(t, 200, ask("alice "+method, path)))

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // fetch is a request without credentials for what is not part of the interface.
 func (e *env) fetch(t testing.TB, method, path string) answer {
 	t.Helper()
 	resp, err := e.client.Do(e.newRequest(t, ask(method, path).with(http.Header{})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return answer{resp.StatusCode, resp.Header, readAll(t, resp.Body)}
 }
 

@@ -216,9 +216,7 @@ func (e *env) newRequest(t testing.TB, r testRequest) *http.Request {
 		body = struct{ io.Reader }{body} // hides the length
 	}
 	req, err := http.NewRequestWithContext(t.Context(), r.method, e.url+r.path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if r.header != nil {
 		req.Header = r.header.Clone()
 	} else if body != nil {
@@ -311,9 +309,7 @@ func (e *env) unchanged(t testing.TB) func() {
 	before := e.dump(t)
 	return func() {
 		t.Helper()
-		if after := e.dump(t); after != before {
-			t.Errorf("before\n%safter\n%s", before, after)
-		}
+		testkit.Same(t, "before after", e.dump(t), before)
 	}
 }
 

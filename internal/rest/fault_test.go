@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const internals = "disk /var/secret: SELECT password FROM users"
@@ -128,9 +129,7 @@ func TestRequestThatIsGivenUp(t *testing.T) {
 			t.Errorf("%s: status %d, want 503; Retry-After %q", op, rec.Code, retry)
 		}
 	}
-	if got := e.Logs.String(); got != "" {
-		t.Errorf("logged: %s", got)
-	}
+	testkit.Same(t, "logged", e.Logs.String(), "")
 }
 
 func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func pathEscape(name string) string { return url.PathEscape(name) }
@@ -40,9 +41,7 @@ func TestDownload(t *testing.T) {
 		"Content-Length":          "820000",
 		"Content-Encoding":        "",
 	} {
-		if got := a.header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		testkit.Same(t, name, a.header.Get(name), want)
 	}
 	tag := a.header.Get("ETag")
 	if head := get("HEAD", 200); head.header.Get("Content-Length") != "820000" || head.header.Get("ETag") != tag || head.body != "" {
@@ -109,9 +108,7 @@ func zipped(t *testing.T, name, content string) string {
 	if err == nil {
 		_, err = w.Write([]byte(content))
 	}
-	if err := errors.Join(err, archive.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(err, archive.Close()))
 	return b.String()
 }
 
@@ -128,9 +125,7 @@ func TestFilesOfOddFields(t *testing.T) {
 		path := a.header.Get("Location") + "/file/" + strings.ReplaceAll(pathEscape(id), ".", "%2E") + "/a"
 		req := e.newRequest(t, ask("alice GET", path))
 		resp, err := e.client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		content, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if err != nil || resp.StatusCode != 200 || string(content) != "content of "+id {

@@ -10,13 +10,12 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func results(t testing.TB, body string) (list []map[string]string) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(body), &list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal([]byte(body), &list))
 	return list
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // manyMembers writes so many members of an object, each with the given value.
@@ -50,9 +52,7 @@ func TestManyFieldsAtFault(t *testing.T) {
 		tt.send.user, tt.send.body = "alice", tt.body
 		a := e.expect(t, 400, tt.send)
 		var got validationResult
-		if err := json.Unmarshal([]byte(a.body), &got); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, json.Unmarshal([]byte(a.body), &got))
 		if len(got.FieldErrors) != tt.fields || len(got.Errors) == 0 || len(got.Errors) > 101 || got.Errors[len(got.Errors)-1] != tt.end {
 			t.Errorf("%s: %d fields at fault, want %d, and %q at the end of %s", tt.name, len(got.FieldErrors), tt.fields, tt.end, clip(fmt.Sprint(got.Errors)))
 		}

@@ -38,14 +38,11 @@ func getForm(w http.ResponseWriter, c *request.Call) error {
 
 // getAsked answers with the form that a submission was checked against when it was created.
 func getAsked(w http.ResponseWriter, c *request.Call) error {
-	access, id, err := c.Submission()
+	access, sub, err := c.Stored()
 	if err != nil {
 		return err
 	}
-	if _, err := access.Get(c.Context(), id); err != nil {
-		return err
-	}
-	form, err := access.Asked(c.Context(), id)
+	form, err := access.Asked(c.Context(), sub.ID)
 	switch {
 	case err != nil:
 		return err

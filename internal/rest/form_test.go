@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // members returns the names of a JSON object in the order they are written.
@@ -21,13 +23,9 @@ func members(t testing.TB, object string) []string {
 	var names []string
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		names = append(names, name.String())
-		if err := d.SkipValue(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, d.SkipValue())
 	}
 	return names
 }
@@ -63,13 +61,9 @@ func decoded(t testing.TB, text string) any {
 func golden(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var line bytes.Buffer
-	if err := json.Compact(&line, text); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Compact(&line, text))
 	return line.String()
 }
 
@@ -118,13 +112,7 @@ func TestFormListsAcceptedFileTypes(t *testing.T) {
 func TestFormKeepsTheMacroIDsOfItsHost(t *testing.T) {
 	e := newExamplesEnv(t)
 	body := e.get(t, "alice", form(104, "registration"))
-	if got := pick(t, body, "macroId"); got != `"5f0b2c1e-74a7-4d7c-9f3e-2f3f1f6f0a11"` {
-		t.Errorf("macroId of the form is %s", got)
-	}
-	if got := pick(t, body, "fields", "mail", "macroId"); got != `"0d7c8e7a-9e0c-45b5-8f0e-a4f3b6a1c002"` {
-		t.Errorf("macroId of the field is %s", got)
-	}
-	if got := pick(t, body, "conditions"); got != "{}" {
-		t.Errorf("conditions are %s, want an empty object", got)
-	}
+	testkit.Same(t, "macroId of the form", pick(t, body, "macroId"), `"5f0b2c1e-74a7-4d7c-9f3e-2f3f1f6f0a11"`)
+	testkit.Same(t, "macroId of the field", pick(t, body, "fields", "mail", "macroId"), `"0d7c8e7a-9e0c-45b5-8f0e-a4f3b6a1c002"`)
+	testkit.Same(t, "conditions", pick(t, body, "conditions"), "{}")
 }

@@ -9,11 +9,7 @@ import (
 
 // getHistory answers with the changes of a submission.
 func getHistory(w http.ResponseWriter, c *request.Call) error {
-	access, id, err := c.Submission()
-	if err != nil {
-		return err
-	}
-	sub, err := access.Get(c.Context(), id)
+	access, sub, err := c.Stored()
 	if err != nil {
 		return err
 	}

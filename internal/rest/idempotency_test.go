@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // createWith is a create with an Idempotency-Key.
@@ -45,9 +46,7 @@ func TestRepeatedCreate(t *testing.T) {
 	same("another order", createWith("alice", allPath, key, nestedBody("extras", "a;b", "name", "Ann")))
 	e.expect(t, 200, ask("alice PUT", result(first.header.Get("Location")), `{"note":"added"}`))
 	same("after a change", createWith("alice", allPath, key, body))
-	if n := e.stored(t); n != 1 {
-		t.Errorf("%d are stored", n)
-	}
+	testkit.Same(t, "are stored", e.stored(t), 1)
 	for _, other := range []string{
 		nestedBody("name", "Bea", "extras", "a;b"), nestedBody("name", "Ann"), nestedBody("name", "Ann", "extras", "a;b", "note", ""),
 		nestedBody("nope", "x"),
@@ -86,9 +85,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 	r := createWith("alice", allPath, "a", body)
 	r.header.Add("Idempotency-Key", "a")
 	e.expect(t, 400, r)
-	if n := e.stored(t); n != 0 {
-		t.Errorf("%d are stored", n)
-	}
+	testkit.Same(t, "are stored", e.stored(t), 0)
 	for _, key := range []string{"!", "~", `"quoted"`, strings.Repeat("k", 255)} {
 		e.expect(t, 201, createWith("alice", allPath, key, body))
 	}
@@ -159,9 +156,7 @@ func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
 	})
 	e.expect(t, 503, createWith("alice", allPath, "key", body))
 	e.expect(t, 503, ask("alice POST", oncePath+"/submission?validate=only", nestedBody("text", "x")))
-	if n := e.stored(t); n != 1 {
-		t.Errorf("%d are stored", n)
-	}
+	testkit.Same(t, "are stored", e.stored(t), 1)
 }
 
 // TestDeletesWithConditions: a submission that was changed is not deleted.

@@ -32,9 +32,7 @@ func await(t *testing.T, slots *limit.Limiter, want int) {
 func (e *env) holdList(t *testing.T, user string) (release func()) {
 	t.Helper()
 	c := e.api.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: user})
-	if err := c.HoldList(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, c.HoldList())
 	return c.End
 }
 
@@ -47,24 +45,18 @@ func (e *env) begin(t *testing.T, user, method, path, rest string) net.Conn {
 func (e *env) beginAs(t *testing.T, user, method, path, contentType, rest string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	req := e.newRequest(t, ask(user+" "+method, path))
 	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: %s\r\n%s",
 		method, req.URL.RequestURI(), req.Header.Get("Authorization"), contentType, rest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return conn
 }
 
 func closeConn(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, conn.Close())
 }
 
 // refused sends a request that is to be refused for now.
@@ -132,13 +124,9 @@ func TestRefusedBodyIsNotWaitedFor(t *testing.T) {
 	e := newHouse(t, func(o *request.Options) { o.Limits.LargeBodiesPerUser = 1 })
 	e.stalledBodies(t, "alice", 1)
 	conn := e.begin(t, "alice", "POST", allPath+"/submission", "Content-Length: 65537\r\n\r\n{")
-	if err := conn.SetReadDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, conn.SetReadDeadline(time.Now().Add(testkit.WaitLimit)))
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_ = readAll(t, resp.Body)
 	// Without its length, the end of the answer would come after the rest of the body.
 	if resp.StatusCode != 429 || !resp.Close || resp.ContentLength < 0 {
@@ -160,9 +148,7 @@ func TestRefusedBodyIsReadToItsEnd(t *testing.T) {
 	} {
 		head := fmt.Sprintf("Content-Length: %d\r\n\r\n", tt.size)
 		conn := e.begin(t, "alice", "POST", allPath+"/submission", head)
-		if err := conn.SetDeadline(time.Now().Add(testkit.WaitLimit)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, conn.SetDeadline(time.Now().Add(testkit.WaitLimit)))
 		if _, err := conn.Write(bytes.Repeat([]byte(" "), tt.size)); err != nil {
 			t.Fatalf("%s: the body can't be sent: %v", tt.name, err)
 		}

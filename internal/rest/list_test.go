@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -63,9 +65,7 @@ func TestCompressionOfWhatCanBeLong(t *testing.T) {
 			t.Errorf("HEAD %s tells another length than GET: %v", path, head.header)
 		}
 		r, err := gzip.NewReader(strings.NewReader(packed.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if got, err := io.ReadAll(r); err != nil || string(got) != plain.body {
 			t.Errorf("%s: gzip holds other content (%v)", path, err)
 		}

@@ -15,9 +15,7 @@ import (
 func readAll(t testing.TB, r io.ReadCloser) string {
 	t.Helper()
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_ = r.Close()
 	return string(b)
 }
@@ -100,9 +98,7 @@ func TestBodyLimitIsAMebibyteByDefault(t *testing.T) {
 		mount(e.api).ServeHTTP(w, e.newRequest(t, testRequest{
 			user: "alice", method: "POST", path: allPath + "/submission", body: fits + " ", chunked: chunked,
 		}))
-		if w.Code != 413 {
-			t.Errorf("one byte more, chunked %t: status %d, want 413", chunked, w.Code)
-		}
+		testkit.Same(t, chunked, w.Code, 413)
 	}
 }
 

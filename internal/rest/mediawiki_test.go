@@ -13,6 +13,7 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 	"github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
@@ -53,9 +54,7 @@ type wikiEnv struct {
 func newWikiEnv(t *testing.T, server *mediawikitest.Server) *wikiEnv {
 	t.Helper()
 	client, err := wiki.Open(wiki.Options{Address: "mediawiki+" + server.API, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	w := &wikiEnv{wiki: server}
 	// The clock does not advance: only Reload has the wiki asked again.
 	w.pages = pages.NewWiki(pages.WikiOptions{
@@ -116,9 +115,7 @@ func testWikiAnonymity(t *testing.T, w *wikiEnv) {
 		w.edit(t, id, ballotPage)
 		w.expect(t, 400, vote) // the one anonymous submission of this user
 		for _, query := range []string{"?username=", "?username=" + user, "?username=" + account(user)} {
-			if got := w.get(t, "carol", path+"/result"+query); got != "[]" {
-				t.Errorf("%s finds %s", query, got)
-			}
+			testkit.Same(t, query, w.get(t, "carol", path+"/result"+query), "[]")
 		}
 	}
 	stored, log := w.dump(t), w.Logs.String()
@@ -236,7 +233,5 @@ func testWikiOutage(t *testing.T, w *wikiEnv) {
 	unavailable("a page whose rights do not count any more", submit)
 	w.wiki.Restart()
 	w.expect(t, 201, submit)
-	if n := w.stored(t); n != 3 {
-		t.Errorf("%d are stored", n)
-	}
+	testkit.Same(t, "are stored", w.stored(t), 3)
 }

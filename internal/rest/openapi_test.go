@@ -11,16 +11,14 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
 func TestDocumentIsValid(t *testing.T) {
 	doc := loadDocument(t)
-	if doc.OpenAPI != "3.1.0" {
-		t.Errorf("openapi: %s", doc.OpenAPI)
-	}
+	testkit.Same(t, "openapi", doc.OpenAPI, "3.1.0")
 	err := doc.Validate(t.Context(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation(),
 		openapi3.EnableSchemaFormatValidation(), openapi3.EnableSchemaPatternValidation())
 	if err != nil {
@@ -46,9 +44,7 @@ func TestDocumentAndRoutesAreTheSame(t *testing.T) {
 	}
 	sort.Strings(routed)
 	sort.Strings(documented)
-	if diff := cmp.Diff(routed, documented); diff != "" {
-		t.Errorf("routed (-), documented (+):\n%s", diff)
-	}
+	testkit.Diff(t, "routed (-), documented (+", documented, routed)
 }
 
 // Every operation documents what can happen to any request.
@@ -117,9 +113,7 @@ func TestExamplesOfRequestsSucceed(t *testing.T) {
 			bodies = nil
 			for _, ex := range examples {
 				body, err := json.Marshal(ex.Value.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, err)
 				bodies = append(bodies, string(body))
 			}
 		}
@@ -159,9 +153,7 @@ func TestExamplesOfResponsesFollowTheirSchemas(t *testing.T) {
 func plain(t *testing.T, v any) any {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return decoded(t, string(text))
 }
 
@@ -175,8 +167,6 @@ func TestExamplesAreWhatTheExamplePagesAnswer(t *testing.T) {
 	for name, path := range map[string]string{
 		"Form": form(101, "feedback"), "Submission": path, "Result": result(path), "Summary": form(101, "feedback") + "/summary",
 	} {
-		if diff := cmp.Diff(decoded(t, e.get(t, "alice", path)), plain(t, examples[name].Value.Value)); diff != "" {
-			t.Errorf("%s: real (-), example (+):\n%s", name, diff)
-		}
+		testkit.Diff(t, name, plain(t, examples[name].Value.Value), decoded(t, e.get(t, "alice", path)))
 	}
 }

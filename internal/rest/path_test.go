@@ -3,6 +3,8 @@ package rest
 import (
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Package request tests which texts are ids.
@@ -95,9 +97,7 @@ func TestEscapedPathsAreTheSamePaths(t *testing.T) {
 	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 	want := e.get(t, "alice", allPath+"/submission/1")
 	for _, path := range []string{Prefix + "/page/%31/form/all/submission/1", Prefix + "/page/1/form/%61ll/submission/%31"} {
-		if got := e.get(t, "alice", path); got != want {
-			t.Errorf("GET %s\n%s\nwant\n%s", path, got, want)
-		}
+		testkit.Same(t, path, e.get(t, "alice", path), want)
 	}
 }
 
@@ -139,9 +139,7 @@ func TestHeadWhereverGetIs(t *testing.T) {
 	for _, path := range paths {
 		get := e.do(t, ask("alice GET", path))
 		head := e.do(t, ask("alice HEAD", path))
-		if head.status != get.status {
-			t.Errorf("HEAD %s: status %d, GET has %d", path, head.status, get.status)
-		}
+		testkit.Same(t, path, head.status, get.status)
 		for name, values := range get.header {
 			if name == "Date" || (name == "Content-Length" && head.header.Get(name) == "") {
 				continue

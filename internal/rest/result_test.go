@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestResultIsExactlyTheGoldenOne(t *testing.T) {
@@ -16,9 +18,7 @@ func TestResultIsExactlyTheGoldenOne(t *testing.T) {
 	if got := e.get(t, "alice", result(path)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := e.get(t, "alice", allPath+"/result"); got != "["+want+"]" {
-		t.Errorf("list\n%s\nwant the one result", got)
-	}
+	testkit.Same(t, "list", e.get(t, "alice", allPath+"/result"), "["+want+"]")
 	// The answer to an update is the whole result, too.
 	got := e.expect(t, 200, ask("alice PUT", result(path), `{"size":"M"}`)).body
 	if want := strings.Replace(want, `"size":""`, `"size":"M"`, 1); got != want {
@@ -43,9 +43,7 @@ func TestDeleteIsForGood(t *testing.T) {
 		e.expect(t, 404, r)
 	}
 	for _, list := range []string{"/submission", "/result"} {
-		if got := e.get(t, "alice", allPath+list); got != "[]" {
-			t.Errorf("%s after the delete: %s", list, got)
-		}
+		testkit.Same(t, list, e.get(t, "alice", allPath+list), "[]")
 	}
 }
 
@@ -81,9 +79,7 @@ func TestFieldsThatLeftThePage(t *testing.T) {
 	}
 	e.Write(t, "1.md", blockWith("a", "b", "c"))
 	for id, want := range map[string]string{"a": `"A"`, "b": `"B"`, "c": `"C"`} {
-		if got := pick(t, e.get(t, "alice", path), "fields", id, "value"); got != want {
-			t.Errorf("%s is %s when it is back, want %s", id, got, want)
-		}
+		testkit.Same(t, id, pick(t, e.get(t, "alice", path), "fields", id, "value"), want)
 	}
 }
 
@@ -108,8 +104,6 @@ func TestFormsAndPagesThatLeaveComeBackWithTheirData(t *testing.T) {
 		e.expect(t, 404, ask("alice GET", path))
 		e.expect(t, 404, ask("alice PUT", result(path), `{"a":"A"}`))
 		e.Write(t, "1.md", blockWith("a"))
-		if got := e.get(t, "alice", path); got != want {
-			t.Errorf("after its %s came back\n%s\nwant\n%s", what, got, want)
-		}
+		testkit.Same(t, what, e.get(t, "alice", path), want)
 	}
 }

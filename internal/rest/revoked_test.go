@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -57,9 +58,7 @@ func TestRightsChangeWhileTheBodyComesIn(t *testing.T) {
 				t.Errorf("%s during %s %s: status %d, want %d; logged as %q, anonymous %t", tt.name, r.method, r.path, n.Code, tt.status, n.user, n.anonymous)
 			}
 		}
-		if after := e.dump(t); after != before {
-			t.Errorf("%s: before\n%safter\n%s", tt.name, before, after)
-		}
+		testkit.Same(t, tt.name, e.dump(t), before)
 	}
 }
 
@@ -164,9 +163,7 @@ func TestListIsBrokenOffWhenAccessIsRevoked(t *testing.T) {
 			if r.broken && n.Body.Len() > encode.FlushBytes+100_000 {
 				t.Errorf("%s: %d bytes came all the same", r.name, n.Body.Len())
 			}
-			if n.user != r.user {
-				t.Errorf("%s: logged as %q, want %q", r.name, n.user, r.user)
-			}
+			testkit.Same(t, r.name, n.user, r.user)
 		}
 	}
 }

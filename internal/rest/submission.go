@@ -85,11 +85,7 @@ func getFile(w http.ResponseWriter, c *request.Call) error { return c.SendFile(w
 // getOne answers with one submission in the given model.
 func getOne(model encode.Model) handler {
 	return func(w http.ResponseWriter, c *request.Call) error {
-		access, id, err := c.Submission()
-		if err != nil {
-			return err
-		}
-		sub, err := access.Get(c.Context(), id)
+		access, sub, err := c.Stored()
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package rest
 import (
 	"fmt"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
@@ -16,15 +18,9 @@ func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", a.body, want)
 	}
 	location := a.header.Get("Location")
-	if location != allPath+"/submission/1" {
-		t.Errorf("Location %q", location)
-	}
-	if got := e.get(t, "alice", location); got != want {
-		t.Errorf("read back\n%s\nwant\n%s", got, want)
-	}
-	if got := e.get(t, "alice", allPath+"/submission"); got != "["+want+"]" {
-		t.Errorf("list\n%s\nwant the one submission", got)
-	}
+	testkit.Same(t, "Location", location, allPath+"/submission/1")
+	testkit.Same(t, "read back", e.get(t, "alice", location), want)
+	testkit.Same(t, "list", e.get(t, "alice", allPath+"/submission"), "["+want+"]")
 }
 
 func TestUpdateMerges(t *testing.T) {
@@ -41,14 +37,10 @@ func TestUpdateMerges(t *testing.T) {
 				target = result(path)
 			}
 			got := e.expect(t, 200, ask("alice "+m.method, target, m.body)).body
-			if read := e.get(t, "alice", target); read != got {
-				t.Errorf("the answer to the update is\n%s\nbut what is read is\n%s", got, read)
-			}
+			testkit.Same(t, "the answer to the update is what is read", e.get(t, "alice", target), got)
 			const want = `{"name":{"id":8193,"fieldId":"name","value":"Ann"},"note":{"id":8194,"fieldId":"note","value":"new note"},` +
 				`"size":{"id":8196,"fieldId":"size","value":"S"},"mail":{"id":8195,"fieldId":"mail","value":"a@b.c"}}`
-			if got := pick(t, e.get(t, "alice", path), "fields"); got != want {
-				t.Errorf("fields\n%s\nwant\n%s", got, want)
-			}
+			testkit.Same(t, "fields", pick(t, e.get(t, "alice", path), "fields"), want)
 		})
 	}
 }
@@ -62,12 +54,8 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 	for _, target := range []struct{ method, path string }{{"POST", path}, {"PUT", result(path)}} {
 		before, read := e.dump(t), e.get(t, "alice", target.path)
 		got := e.expect(t, 200, ask("alice "+target.method, target.path, read)).body
-		if got != read {
-			t.Errorf("%s of what was read answered\n%s\nwant\n%s", target.method, got, read)
-		}
-		if after := e.dump(t); after != before {
-			t.Errorf("%s of what was read changed\n%sto\n%s", target.method, before, after)
-		}
+		testkit.Same(t, target.method, got, read)
+		testkit.Same(t, target.method, e.dump(t), before)
 	}
 }
 
@@ -78,16 +66,10 @@ func TestMembersThatAClientMayNotSetAreIgnored(t *testing.T) {
 		`"fields":{"name":{"id":66,"fieldId":"name","value":"Ann"}}}`)
 	want := fmt.Sprintf(`{"formId":"all","pageId":1,"id":%d,"fields":{"name":{"id":%d,"fieldId":"name","value":"Ann"}},`+
 		`"timestamp":%q,"username":"alice"}`, id, 8192*id+1, beganISO)
-	if got := e.get(t, "alice", path); got != want {
-		t.Errorf("created\n%s\nwant\n%s", got, want)
-	}
+	testkit.Same(t, "created", e.get(t, "alice", path), want)
 	e.expect(t, 200, ask("alice PUT", result(path), `{"_id":5,"_timestamp":[],"_username":{"a":"b"},"id":null,"_anything":true,"note":"x"}`))
-	if got := pick(t, e.get(t, "alice", path), "username"); got != `"alice"` {
-		t.Errorf("username %s", got)
-	}
-	if got := pick(t, e.get(t, "alice", result(path)), "note"); got != `"x"` {
-		t.Errorf("note %s", got)
-	}
+	testkit.Same(t, "username", pick(t, e.get(t, "alice", path), "username"), `"alice"`)
+	testkit.Same(t, "note", pick(t, e.get(t, "alice", result(path)), "note"), `"x"`)
 }
 
 func TestMultiValueFields(t *testing.T) {

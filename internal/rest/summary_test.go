@@ -41,13 +41,9 @@ func TestSummary(t *testing.T) {
 			`"fields":{"text":{"answered":1},"n":{"answered":1,"min":1,"max":1,"mean":1,"sum":1,"bins":[{"from":1,"to":2,"count":1}]},` +
 			`"size":{"answered":1,"options":[{"value":"S","count":1},{"value":"M","count":0}]}}}`,
 	} {
-		if got := e.get(t, "alice", path+"/summary"+query); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		testkit.Same(t, query, e.get(t, "alice", path+"/summary"+query), want)
 	}
-	if got := pick(t, e.get(t, "alice", path+"/summary?by=size&q=nowhere"), "groups"); got != "[]" {
-		t.Errorf("groups of nothing: %s", got)
-	}
+	testkit.Same(t, "groups of nothing", pick(t, e.get(t, "alice", path+"/summary?by=size&q=nowhere"), "groups"), "[]")
 	for _, by := range []string{"", "n", "nowhere", "_username", "size&by=size"} {
 		e.expect(t, 400, ask("alice GET", path+"/summary?by="+by))
 	}

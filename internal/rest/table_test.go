@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -35,9 +36,7 @@ func TestParametersOfTables(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{"": "'=1", "guard=true": "'=1", "guard=false": "=1"} {
-		if got := readCSV(t, e.get(t, "alice", allPath+"/result?format=csv&"+query))[1][3]; got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		testkit.Same(t, query, readCSV(t, e.get(t, "alice", allPath+"/result?format=csv&"+query))[1][3], want)
 	}
 	for _, name := range []string{"labels", "bom", "guard"} {
 		for _, value := range []string{"", "=", "=1", "=TRUE", "=yes", "=true&" + name + "=true"} {
@@ -160,8 +159,6 @@ func TestTablesHaveFieldsThatHaveLeftThePage(t *testing.T) {
 		"":             "_id,_timestamp,_username,new,kept,a,z\r\n1" + at + "alice,,3,2,1\r\n2" + at + "bob,5,,,\r\n",
 		"username=bob": "_id,_timestamp,_username,new,kept\r\n2" + at + "bob,5,\r\n",
 	} {
-		if got := e.get(t, "alice", path+"/result?format=csv&"+query); got != want {
-			t.Errorf("%s: %q, want %q", query, got, want)
-		}
+		testkit.Same(t, query, e.get(t, "alice", path+"/result?format=csv&"+query), want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -98,9 +99,7 @@ func TestUploadWithAWrongLength(t *testing.T) {
 	for _, sent := range []string{body, body[:len(body)-30]} {
 		conn := e.beginAs(t, "alice", "POST", filesPath+"/submission", multipartHeader.Get("Content-Type"),
 			fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body)+100, sent))
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, conn.(*net.TCPConn).CloseWrite())
 		answer, err := io.ReadAll(conn)
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") {
 			t.Errorf("answered with %q, %v", clip(string(answer)), err)

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Messages are decided in package forms. This is how they are answered.
@@ -13,9 +15,7 @@ func TestValidationMessages(t *testing.T) {
 		`"nope":"is not a field of this form","why":"is required"},"errors":[]}`; a.body != want {
 		t.Errorf("%s\nwant\n%s", a.body, want)
 	}
-	if got := e.dump(t); got != "" {
-		t.Errorf("stored: %s", got)
-	}
+	testkit.Same(t, "stored", e.dump(t), "")
 }
 
 func TestOneSubmissionEach(t *testing.T) {
@@ -27,8 +27,6 @@ func TestOneSubmissionEach(t *testing.T) {
 		if a := e.expect(t, 400, ask("alice POST", path+"/submission", body)); a.body != already {
 			t.Errorf("second submission: %s, want %s", a.body, already)
 		}
-		if n := e.stored(t); n != 2 {
-			t.Errorf("%d are stored", n)
-		}
+		testkit.Same(t, "are stored", e.stored(t), 2)
 	}
 }

@@ -83,9 +83,7 @@ func TestOtherValuesOfValidateAreRefused(t *testing.T) {
 		}
 	}
 	e.expect(t, 400, ask("bob DELETE", result(path)+"?validate=only"))
-	if after := e.dump(t); after != before {
-		t.Errorf("something was changed:\n%s\n%s", before, after)
-	}
+	testkit.Same(t, "something was changed", e.dump(t), before)
 	e.expect(t, 404, ask("bob PUT", allPath+"/result/99?validate=no", `{}`))
 	e.expect(t, 200, ask("bob PUT", result(path)+"?other=x&validated=no", `{"name":"x"}`))
 }

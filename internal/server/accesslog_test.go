@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // fields returns the members of a line that are the same in each run.
@@ -49,9 +49,7 @@ func TestAccessLog(t *testing.T) {
 		"method": "POST", "path": "/pages/1/forms", "status": 201.0, "bytes": 5.0,
 		"request_id": "id-1", "remote": "198.51.100.7", "user": "alice",
 	}
-	if diff := cmp.Diff(want, fields(lines[0])); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", fields(lines[0]), want)
 	for _, secret := range []string{"private", "c2VjcmV0", "body"} {
 		if strings.Contains(c.log.String(), secret) {
 			t.Errorf("%q is in the log", secret)
@@ -170,9 +168,7 @@ func TestAccessLogLimitsWhatClientsChoose(t *testing.T) {
 	if len(path) != 511 || !utf8.ValidString(path) || strings.ContainsRune(path, utf8.RuneError) {
 		t.Errorf("path of %d bytes: %q", len(path), path)
 	}
-	if len(method) != maxLoggedMethod {
-		t.Errorf("method of %d bytes", len(method))
-	}
+	testkit.Same(t, "method of bytes", len(method), maxLoggedMethod)
 }
 
 // Whatever a client sends, a request is one line, in which nothing acts on a terminal.

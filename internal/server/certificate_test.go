@@ -107,12 +107,8 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 			testkit.Same(t, when+": certificate", serialOf(t, c), serial)
-			if n := len(log.lines(t, "TLS certificate reloaded")); n != reloads {
-				t.Errorf("%s: %d reloads, want %d", when, n, reloads)
-			}
-			if n := strings.Count(log.String(), "what was read last stays in force"); n != failures {
-				t.Errorf("%s: %d failures in the log, want %d", when, n, failures)
-			}
+			testkit.Same(t, when, len(log.lines(t, "TLS certificate reloaded")), reloads)
+			testkit.Same(t, when, strings.Count(log.String(), "what was read last stays in force"), failures)
 		}
 		want("at first", 1, 0, 0)
 		newPair(t, 2).write(t, dir)
@@ -140,12 +136,7 @@ func TestCertificateFollowsItsFiles(t *testing.T) {
 	})
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testkit.Must
 
 // Reload has the certificate read at once, also if its files seem unchanged.
 func TestReload(t *testing.T) {

@@ -114,13 +114,9 @@ func TestPanicAfterTheHeaderAborts(t *testing.T) {
 	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
 		t.Errorf("panicked with %v", v)
 	}
-	if n := len(c.log.lines(t, "panic while handling a request")); n != 1 {
-		t.Errorf("%d lines about the panic", n)
-	}
+	testkit.Same(t, "lines about the panic", len(c.log.lines(t, "panic while handling a request")), 1)
 	wantLoggedStatus(t, c, 500)
-	if n := c.inFlight.Load(); n != 0 {
-		t.Errorf("%d in flight", n)
-	}
+	testkit.Same(t, "in flight", c.inFlight.Load(), 0)
 }
 
 func TestAbortIsPassedOnSilently(t *testing.T) {
@@ -130,9 +126,7 @@ func TestAbortIsPassedOnSilently(t *testing.T) {
 	if v := catch(func() { c.get("/") }); v != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
 		t.Errorf("panicked with %v", v)
 	}
-	if n := len(c.log.lines(t, "panic while handling a request")); n != 0 {
-		t.Errorf("%d lines about the panic", n)
-	}
+	testkit.Same(t, "lines about the panic", len(c.log.lines(t, "panic while handling a request")), 0)
 	wantLoggedStatus(t, c, 500)
 }
 

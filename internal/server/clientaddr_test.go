@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestClientAddress(t *testing.T) {
@@ -22,9 +24,7 @@ func TestClientAddress(t *testing.T) {
 			r.Header["X-Forwarded-For"] = columns[3:]
 		}
 		proxies.resolve(r)
-		if r.RemoteAddr != columns[2] {
-			t.Errorf("%s: RemoteAddr %q, want %q", columns[0], r.RemoteAddr, columns[2])
-		}
+		testkit.Same(t, columns[0], r.RemoteAddr, columns[2])
 	}
 }
 
@@ -71,8 +71,6 @@ absolute target | 192.0.2.1:99 | http
 		}
 		r.Header["X-Forwarded-Proto"] = columns[3:]
 		proxies.resolve(r)
-		if r.URL.Scheme != columns[2] {
-			t.Errorf("%s: scheme %q, want %q", columns[0], r.URL.Scheme, columns[2])
-		}
+		testkit.Same(t, columns[0], r.URL.Scheme, columns[2])
 	}
 }

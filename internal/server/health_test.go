@@ -85,9 +85,7 @@ func TestReadyzWaitsTwoSeconds(t *testing.T) {
 		}})
 		start := time.Now()
 		wantProblem(t, c.get("/readyz"), http.StatusServiceUnavailable)
-		if d := time.Since(start); d != 2*time.Second {
-			t.Errorf("took %v", d)
-		}
+		testkit.Same(t, "took", time.Since(start), 2*time.Second)
 	})
 }
 
@@ -107,9 +105,7 @@ func TestReadyzWithACheckThatHangs(t *testing.T) {
 		}
 		wantProblem(t, c.get("/readyz"), http.StatusServiceUnavailable)
 		wantProblem(t, c.get("/readyz"), http.StatusServiceUnavailable)
-		if n := calls.Load(); n != 1 {
-			t.Errorf("%d calls", n)
-		}
+		testkit.Same(t, "calls", calls.Load(), 1)
 		close(hang)
 		synctest.Wait()
 		if w := c.get("/readyz"); w.Code != 200 || calls.Load() != 2 {

@@ -100,9 +100,7 @@ func start(t *testing.T, opts Options) *Server {
 	t.Helper()
 	s, stop := startStoppable(t, opts)
 	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Errorf("Run: %v", err)
-		}
+		testkit.ErrorIs(t, "Run", stop(), nil)
 	})
 	return s
 }
@@ -166,9 +164,7 @@ func readResponse(t *testing.T, conn io.Reader) (*http.Response, string) {
 
 func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int) {
 	t.Helper()
-	if w.Code != status {
-		t.Errorf("status %d, want %d", w.Code, status)
-	}
+	testkit.Same(t, "status", w.Code, status)
 	testkit.Same(t, "Content-Type", w.Header().Get("Content-Type"), "application/problem+json")
 	var p problem.Document
 	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {

@@ -35,9 +35,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if n, err := third.Read(make([]byte, 1)); n > 0 || err == nil {
 		t.Errorf("a third connection was answered: %d bytes, %v", n, err)
 	}
-	if n := s.listener.open(); n != 2 {
-		t.Errorf("%d connections are open", n)
-	}
+	testkit.Same(t, "connections are open", s.listener.open(), 2)
 	must(t, first.Close())
 	must(t, third.SetReadDeadline(time.Now().Add(testkit.WaitLimit)))
 	if resp, _ := readResponse(t, third); resp.StatusCode != http.StatusNotFound {

@@ -125,9 +125,7 @@ func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 		if resp, _ := readResponse(t, conn); resp.StatusCode != http.StatusOK {
 			t.Errorf("answered with %d", resp.StatusCode)
 		}
-		if err := receive(t, canceled); err != nil {
-			t.Errorf("the request's context: %v", err)
-		}
+		testkit.ErrorIs(t, "the request's context", receive(t, canceled), nil)
 	}
 }
 
@@ -149,9 +147,7 @@ func TestBusyHandlerDoesNotCutOffTheBody(t *testing.T) {
 	})
 	conn := dial(t, s)
 	send(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("x", 100_000)) // more than net/http reads ahead
-	if err := receive(t, outcomes); err != nil {
-		t.Errorf("read the body: %v", err)
-	}
+	testkit.ErrorIs(t, "read the body", receive(t, outcomes), nil)
 }
 
 // A client that waits for "100 Continue" is answered at once by a handler that

@@ -21,9 +21,7 @@ func TestListenErrors(t *testing.T) {
 	must(t, err)
 	defer taken.Close()
 	_, err = New(Options{Listen: taken.Addr().String(), Handler: http.NotFoundHandler()})
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		t.Errorf("an address in use: %v", err)
-	}
+	testkit.ErrorIs(t, "an address in use", err, syscall.EADDRINUSE)
 	for _, address := range []string{taken.Addr().String(), "8080", "127.0.0.1:http:1", "192.0.2.1:0"} {
 		_, err := New(Options{Listen: address, Handler: http.NotFoundHandler()})
 		var listenErr *net.OpError // by which package cli knows it
@@ -117,12 +115,8 @@ func TestShutdownLetsRequestsFinish(t *testing.T) {
 	if _, body := readResponse(t, conn); body != "finished" {
 		t.Errorf("got %q", body)
 	}
-	if err := receive(t, h.ended); err != nil {
-		t.Errorf("the request's context: %v", err)
-	}
-	if err := receive(t, ended); err != nil {
-		t.Errorf("Run: %v", err)
-	}
+	testkit.ErrorIs(t, "the request's context", receive(t, h.ended), nil)
+	testkit.ErrorIs(t, "Run", receive(t, ended), nil)
 }
 
 // TestShutdownAnnouncesTheEnd: a request that arrives on an open connection
@@ -149,9 +143,7 @@ func TestShutdownAnnouncesTheEnd(t *testing.T) {
 	if !ask().Close {
 		t.Error("the last answer does not say so")
 	}
-	if err := receive(t, ended); err != nil {
-		t.Errorf("Run: %v", err)
-	}
+	testkit.ErrorIs(t, "Run", receive(t, ended), nil)
 }
 
 func TestShutdownCutsOffStragglers(t *testing.T) {
@@ -161,15 +153,11 @@ func TestShutdownCutsOffStragglers(t *testing.T) {
 	conn := dial(t, s)
 	send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	receive(t, h.begun)
-	if err := stop(); err != nil {
-		t.Errorf("Run: %v", err)
-	}
+	testkit.ErrorIs(t, "Run", stop(), nil)
 	// Run has waited for the handler, so this is there already.
 	select {
 	case err := <-h.ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the request's context: %v", err)
-		}
+		testkit.ErrorIs(t, "the request's context", err, context.Canceled)
 	default:
 		t.Error("Run returned before the handler did")
 	}

@@ -18,13 +18,9 @@ func zipOf(t *testing.T, names ...string) string {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, name := range names {
-		if _, err := w.Create(name); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, testkit.ErrorOf(w.Create(name)))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, w.Close())
 	return b.String()
 }
 

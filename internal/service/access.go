@@ -18,6 +18,7 @@ type Access struct {
 	Rights    pages.Rights // of the caller
 
 	service   *Service
+	conf      *Options // of the service
 	page      *pages.Page
 	user      string // the name of the caller
 	anonymous bool   // submissions are stored without a name
@@ -99,7 +100,7 @@ func (a *Access) Create(
 	if invalid != nil {
 		return forms.Submission{}, false, invalid
 	}
-	sub, err = a.service.opts.Store.Create(ctx, n)
+	sub, err = a.conf.Store.Create(ctx, n)
 	a.countWrite()
 	return sub, false, a.explain(err)
 }
@@ -125,10 +126,10 @@ func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
 
 // events returns what is stored with a change for those who listen.
 func (a *Access) events(eventType string, at time.Time, before map[string]string) []store.Event {
-	if a.service.opts.Events == nil {
+	if a.conf.Events == nil {
 		return nil
 	}
-	return a.service.opts.Events(a.Form.In(""), a.page.Lang, a.anonymous, eventType, at, before)
+	return a.conf.Events(a.Form.In(""), a.page.Lang, a.anonymous, eventType, at, before)
 }
 
 // unfilled is a submission of the caller without what they filled in.
@@ -146,7 +147,7 @@ func (a *Access) unfilled() store.New {
 
 // Get returns one submission.
 func (a *Access) Get(ctx context.Context, id int64) (forms.Submission, error) {
-	sub, err := a.service.opts.Store.Get(ctx, a.key(id))
+	sub, err := a.conf.Store.Get(ctx, a.key(id))
 	if err == nil && !a.Rights.SeeAll && !a.owns(sub) {
 		err = store.ErrNotFound
 	}
@@ -239,7 +240,7 @@ func (a *Access) Merge(
 		return forms.Submission{}, err
 	}
 	defer release()
-	merged, err = a.service.opts.Store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
+	merged, err = a.conf.Store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
 		return a.merge(old, answers, pre)
 	})
 	a.countWrite()
@@ -322,7 +323,7 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key st
 	if err != nil {
 		return err
 	}
-	return a.explain(a.service.opts.Store.Refusal(ctx, n))
+	return a.explain(a.conf.Store.Refusal(ctx, n))
 }
 
 // ValidateMerge returns the error that Merge would return for the submission as

@@ -50,9 +50,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			}
 			ids := w.lists(a, ListOptions{})
 			want := map[string][]int64{"own": mine, "all": {first.ID, second.ID}, "none": nil}[list]
-			if diff := cmp.Diff(want, ids); diff != "" {
-				t.Errorf("list (-want +got):\n%s", diff)
-			}
+			testkit.Diff(t, "list", ids, want)
 			got, err := a.Get(t.Context(), first.ID)
 			w.wants("get", err, get)
 			if err == nil && !cmp.Equal(got, first) {
@@ -80,27 +78,19 @@ func TestWhoMayDoWhat(t *testing.T) {
 func (w *world) keepsValue(before, merged forms.Submission, mergeErr error, by string) {
 	w.t.Helper()
 	now, err := w.store.Get(w.t.Context(), store.Key{PageID: 1, FormID: before.FormID, ID: before.ID})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 	want := before
 	if mergeErr == nil {
 		entries, err := before.Entries.Decode()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		testkit.Must(w.t, err)
 		entries[0].Value, want.Changed, want.Changer = "new", w.clock, by
 		if want.Username == "" {
 			want.Changed, want.Changer = w.clock.Truncate(24*time.Hour), ""
 		}
 		want.Entries = forms.EncodeEntries(nil, entries)
-		if diff := cmp.Diff(want, merged); diff != "" {
-			w.t.Errorf("answer of the merge (-want +got):\n%s", diff)
-		}
+		testkit.Diff(w.t, "answer of the merge", merged, want)
 	}
-	if diff := cmp.Diff(want, now); diff != "" {
-		w.t.Errorf("stored after the merge (-want +got):\n%s", diff)
-	}
+	testkit.Diff(w.t, "stored after the merge", now, want)
 }
 
 // Somebody whom the wiki has blocked reads what they have sent, and writes nothing:
@@ -202,9 +192,7 @@ func TestSubmissionUnderAnotherFormOrPage(t *testing.T) {
 	sub := w.submits(editor, "named", "x")
 
 	elsewhere, err := w.Form(t.Context(), editor, 2, "named")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for what, a := range map[string]*Access{"another page": elsewhere, "another form": w.as(editor, "named-once")} {
 		_, err := a.Get(t.Context(), sub.ID)
 		w.wants("get under "+what, err, "not found")
@@ -228,14 +216,10 @@ func TestCreateRecordsWhoAndWhen(t *testing.T) {
 	}
 	w.clock = w.clock.Add(time.Hour)
 	merged, err := w.as(editor, "named").Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "n", Value: "5"}}, nil, admitAll)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want.Changed, want.Changer = w.clock, "editor"
 	want.Entries = forms.EncodeEntries(nil, []forms.Entry{{ID: 8193, FieldID: "text", Value: "x"}, {ID: 8194, FieldID: "n", Value: "5"}})
-	if diff := cmp.Diff(want, merged); diff != "" {
-		t.Errorf("an editor's change (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "an editor's change", merged, want)
 }
 
 func TestInvalidAnswersStoreNothing(t *testing.T) {
@@ -280,9 +264,7 @@ func TestListOptions(t *testing.T) {
 		{"viewer, limited to their own", viewer, ListOptions{Limit: 1, Descending: true}, []int64{4}},
 		{"viewer, second page", viewer, ListOptions{After: 2}, []int64{4}},
 	} {
-		if diff := cmp.Diff(tt.want, w.lists(w.as(tt.who, "named"), tt.opts)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.what, diff)
-		}
+		testkit.Diff(t, tt.what, w.lists(w.as(tt.who, "named"), tt.opts), tt.want)
 	}
 	enough := errors.New("enough")
 	err := w.as(editor, "named").List(t.Context(), ListOptions{}, func(forms.Submission) error { return enough })
@@ -294,14 +276,10 @@ func TestListOptions(t *testing.T) {
 // A list that can't be looked up is no empty list, also where it would be empty.
 func TestListWithoutStore(t *testing.T) {
 	w := newWorld(t)
-	if err := w.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, w.store.Close())
 	for _, username := range []string{"viewer", "owner", ""} {
 		err := w.as(viewer, "named").List(t.Context(), ListOptions{Username: &username}, func(forms.Submission) error { return nil })
-		if got := outcome(err); got != "unavailable" {
-			t.Errorf("submissions of %q: %s", username, got)
-		}
+		testkit.Same(t, username, outcome(err), "unavailable")
 	}
 }
 
@@ -344,13 +322,9 @@ func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
 	w := newWorld(t)
 	a := w.as(editor, "named")
 	sub, _, err := a.Create(t.Context(), answer("old"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	full := errors.New("no room for the answer")
-	if _, err := a.Merge(t.Context(), sub.ID, answer("new"), nil, func(int) error { return full }); !errors.Is(err, full) {
-		t.Errorf("merge: %v", err)
-	}
+	testkit.ErrorIs(t, "merge", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, answer("new"), nil, func(int) error { return full })), full)
 	after, err := a.Get(t.Context(), sub.ID)
 	if err != nil || string(after.Entries) != string(sub.Entries) {
 		t.Errorf("stored is %s, %v; want %s", after.Entries, err, sub.Entries)

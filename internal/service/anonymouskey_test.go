@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // found returns which of the texts any file of the database holds.
@@ -31,9 +32,7 @@ func (w *world) found(texts ...string) map[string]bool {
 		}
 		return ignoreGone(err)
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 	return found
 }
 
@@ -58,14 +57,10 @@ func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
 	w.submits(known, "named", "a control: this name is stored")
 	for _, id := range []string{"anonymous", "anonymous-once", "anonymous-too"} {
 		sub := w.submits(secret, id, "hello from nobody")
-		if sub.Username != "" {
-			t.Errorf("%s: the submission is by %q", id, sub.Username)
-		}
+		testkit.Same(t, id, sub.Username, "")
 		_, _, _ = w.as(secret, id).Create(t.Context(), answer("a second one, refused or not"), "")
 		_, _ = w.as(secret, id).Merge(t.Context(), sub.ID, answer("refused"), nil, admitAll)
-		if _, err := w.as(corrector, id).Merge(t.Context(), sub.ID, answer(corrected), nil, admitAll); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, testkit.ErrorOf(w.as(corrector, id).Merge(t.Context(), sub.ID, answer(corrected), nil, admitAll)))
 	}
 	check := func(when string) {
 		t.Helper()
@@ -78,9 +73,7 @@ func testAnonymousSubmitterIsStoredNowhere(t *testing.T, on enginetest.Engine) {
 		}
 	}
 	check("while the database is open")
-	if err := w.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, w.store.Close())
 	check("after the database was closed")
 }
 
@@ -134,9 +127,7 @@ func TestLoadAnonymousKeyAtTheSameTime(t *testing.T) {
 		close(start)
 		loaded.Wait()
 		kept, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for i, key := range keys {
 			if !bytes.Equal(key, kept) {
 				t.Fatalf("server %d of %d uses another key than the one that is kept", i+1, len(keys))
@@ -153,9 +144,7 @@ func TestLoadAnonymousKeyRefusesADamagedOne(t *testing.T) {
 	for _, size := range []int{0, 1, 31, 33, 64} {
 		path := filepath.Join(t.TempDir(), "anonymous.key")
 		damaged := bytes.Repeat([]byte("k"), size)
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(path, damaged, 0o600))
 		if _, err := readAnonymousKey(path, true); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d bytes: got %v, want an error that names the file", size, err)
 		}
@@ -188,9 +177,7 @@ func testAnonymousKey(t *testing.T, on enginetest.Engine) {
 	if again, err := LoadAnonymousKey(t.Context(), s, path, false); err != nil || !bytes.Equal(again, first) {
 		t.Errorf("after a restart the key is another one, %v", err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Remove(path))
 	_, err = LoadAnonymousKey(t.Context(), s, path, false)
 	if !errors.Is(err, ErrOtherKey) || !strings.Contains(err.Error(), path+" is missing") {
 		t.Errorf("without the key: %v", err)
@@ -198,19 +185,13 @@ func testAnonymousKey(t *testing.T, on enginetest.Engine) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if err := os.WriteFile(path+".new", []byte("half-written, left by a crash; longer than a key is"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path+".new", []byte("half-written, left by a crash; longer than a key is"), 0o600))
 	second, err := LoadAnonymousKey(t.Context(), s, path, true)
 	if err != nil || len(second) != 32 || bytes.Equal(second, first) {
 		t.Errorf("with a new key: %v", err)
 	}
-	if err := os.WriteFile(path, first, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := LoadAnonymousKey(t.Context(), s, path, false); !errors.Is(err, ErrOtherKey) {
-		t.Errorf("with the key that was replaced: %v", err)
-	}
+	testkit.Must(t, os.WriteFile(path, first, 0o600))
+	testkit.ErrorIs(t, "with the key that was replaced", testkit.ErrorOf(LoadAnonymousKey(t.Context(), s, path, false)), ErrOtherKey)
 	held, err := s.Setting(t.Context(), store.SettingAnonymousKey)
 	if err != nil || strings.Contains(held, string(second)) || len(held) > 30 {
 		t.Errorf("the store was told %q: %v", held, err)

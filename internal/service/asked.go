@@ -11,7 +11,7 @@ import (
 // Asked returns the form that a submission was checked against when it was created, with the ids of
 // then; nil if that is not known. The submission must have been read before.
 func (a *Access) Asked(ctx context.Context, id int64) (*forms.Form, error) {
-	form, err := askedForm(ctx, a.service.opts.Store, a.key(id), a.Form)
+	form, err := askedForm(ctx, a.conf.Store, a.key(id), a.Form)
 	return form, Explain(err)
 }
 

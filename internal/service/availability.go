@@ -29,7 +29,7 @@ func (a *Access) Availability(ctx context.Context) (Availability, error) {
 	if v.Reason != nil || a.Form.Limit == 0 {
 		return v, nil
 	}
-	count, err := a.service.opts.Store.CountForm(ctx, a.Form.PageID, a.Form.ID)
+	count, err := a.conf.Store.CountForm(ctx, a.Form.PageID, a.Form.ID)
 	if v.Left = max(a.Form.Limit-count, 0); v.Left == 0 && err == nil {
 		v.Reason, v.State = a.fullReason(), forms.Say("Full")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // told is an event in the store, in short.
@@ -32,9 +33,7 @@ func (w *world) listens() (stored func() []told) {
 			list = append(list, told{e.FormID, e.Type, e.Submission, e.Created, e.Anonymous})
 			return nil
 		})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		testkit.Must(w.t, err)
 		return list
 	}
 }
@@ -92,9 +91,7 @@ func testEvents(t *testing.T, on enginetest.Engine) {
 	at := tick()
 	w.wants("merge", merge(sub.ID, "new"), "ok")
 	expect("merge", told{"named", store.SubmissionUpdated, sub.ID, at, false})
-	if diff := cmp.Diff(map[string]string{"text": "one"}, before); diff != "" {
-		t.Error(diff)
-	}
+	testkit.Diff(t, "", before, map[string]string{"text": "one"})
 	tick()
 	w.wants("merge of the same", merge(sub.ID, "new"), "ok")
 	expect("merge of the same")

@@ -38,7 +38,7 @@ const sniffBytes = 3 << 10
 func (a *Access) StageFile(
 	ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader,
 ) (forms.StoredFile, error) {
-	from := &fileReader{r: r, limit: a.service.opts.MaxFile}
+	from := &fileReader{r: r, limit: a.conf.MaxFile}
 	if field.MaxSize > 0 {
 		from.limit = min(from.limit, field.MaxSize)
 	}
@@ -51,7 +51,7 @@ func (a *Access) StageFile(
 	if !accepts(field, name, declaredType, content) {
 		return forms.StoredFile{}, forms.InvalidField(field.ID, wrongKind(field, name))
 	}
-	file, err := a.service.opts.Files.StageFile(ctx, buffered)
+	file, err := a.conf.Files.StageFile(ctx, buffered)
 	if err != nil {
 		return forms.StoredFile{}, a.stageError(field, name, from, err)
 	}
@@ -66,7 +66,7 @@ func (a *Access) stageError(field *forms.Field, name string, from *fileReader, e
 			forms.Say("must be at most {0}, and {1} is larger", forms.SizeText(field.MaxSize), name))
 	case from.tooLarge():
 		return NewError(TooLarge, forms.Say("A file is too large: each may have at most {0}. Nothing was changed.",
-			forms.SizeText(a.service.opts.MaxFile)))
+			forms.SizeText(a.conf.MaxFile)))
 	case from.err != nil:
 		return from.err
 	default:
@@ -104,7 +104,7 @@ func (f *fileReader) Read(p []byte) (int, error) {
 // DropFiles has the contents of files removed that were staged and not stored.
 func (a *Access) DropFiles(files []forms.StoredFile) {
 	for _, file := range files {
-		a.service.opts.Files.DropFile(file.ID)
+		a.conf.Files.DropFile(file.ID)
 	}
 }
 
@@ -163,7 +163,7 @@ func (a *Access) OpenFile(
 		if i < 0 {
 			return forms.StoredFile{}, nil, NewError(NotFound, forms.Say("There is no such file."))
 		}
-		content, err := a.service.opts.Files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
+		content, err := a.conf.Files.OpenFile(ctx, a.key(id), sub.Files[i].ID)
 		if !errors.Is(err, store.ErrNotFound) {
 			return sub.Files[i], content, Explain(err)
 		}

@@ -10,11 +10,10 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const maxFile = 1000
@@ -87,14 +86,10 @@ func testStageFile(t *testing.T, on enginetest.Engine) {
 		"empty":           {"doc", strings.NewReader(""), "ok"},
 	} {
 		_, err := w.stage(a, tt.field, "a.pdf", tt.content)
-		if got := outcome(err); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
+		testkit.Same(t, name, outcome(err), tt.want)
 	}
 	for _, at := range []int64{0, 10, 500} {
-		if _, err := w.stage(a, "doc", "a", io.MultiReader(io.LimitReader(endless{}, at), iotest.ErrReader(broken))); !errors.Is(err, broken) {
-			t.Errorf("broken after %d bytes: %v", at, err)
-		}
+		testkit.ErrorIs(t, at, testkit.ErrorOf(w.stage(a, "doc", "a", io.MultiReader(io.LimitReader(endless{}, at), iotest.ErrReader(broken)))), broken)
 	}
 }
 
@@ -124,18 +119,12 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	files.expect(t)
 	kept := w.stages(a, "doc", "a", "x")
 	sub, _, err := a.Create(t.Context(), with("text", fileAnswer(kept)), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]forms.StoredFile{kept}, sub.Files); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+	testkit.Must(t, err)
+	testkit.Diff(t, "files", sub.Files, []forms.StoredFile{kept})
 	files.expect(t, kept.ID)
 
 	refused := errors.New("no room for the answer")
-	if _, err := a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, func(int) error { return refused }); !errors.Is(err, refused) {
-		t.Errorf("merge that is not admitted: %v", err)
-	}
+	testkit.ErrorIs(t, "refused merge", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, func(int) error { return refused })), refused)
 	files.expect(t, kept.ID)
 	_, err = w.as(viewer, "named").Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, admitAll)
 	if outcome(err) != "not found" {
@@ -145,16 +134,10 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 
 	stale := errors.New("changed by somebody else")
 	_, err = a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, func(string) error { return stale }, admitAll)
-	if !errors.Is(err, stale) {
-		t.Errorf("merge of another state: %v", err)
-	}
+	testkit.ErrorIs(t, "merge of another state", err, stale)
 	files.expect(t, kept.ID)
-	if err := a.ValidateNew(t.Context(), with("text", fileAnswer(w.stages(a, "doc", "b", "y"))), ""); err != nil {
-		t.Errorf("validate a create: %v", err)
-	}
-	if err := a.ValidateMerge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil); err != nil {
-		t.Errorf("validate a merge: %v", err)
-	}
+	testkit.ErrorIs(t, "validate a create", a.ValidateNew(t.Context(), with("text", fileAnswer(w.stages(a, "doc", "b", "y"))), ""), nil)
+	testkit.ErrorIs(t, "validate a merge", a.ValidateMerge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil), nil)
 	files.expect(t, kept.ID)
 
 	var many []forms.Answer
@@ -219,13 +202,9 @@ func testOpenFile(t *testing.T, on enginetest.Engine) {
 	w := newPapers(t, on)
 	a := w.as(owner, "named")
 	sub, _, err := a.Create(t.Context(), append(answer("text"), fileAnswer(w.stages(a, "doc", "a", "content"))), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	file, content, err := a.OpenFile(t.Context(), sub.ID, "doc", "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = content.Close() }()
 	if text, err := io.ReadAll(content); err != nil || string(text) != "content" || file.Name != "a" {
 		t.Errorf("%+v holds %q, %v", file, text, err)
@@ -240,9 +219,7 @@ func testOpenFile(t *testing.T, on enginetest.Engine) {
 		},
 		"another viewer": func() error { _, _, err := w.as(viewer, "named").OpenFile(t.Context(), sub.ID, "doc", "a"); return err },
 	} {
-		if got := outcome(open()); got != "not found" {
-			t.Errorf("%s: %s", name, got)
-		}
+		testkit.Same(t, name, outcome(open()), "not found")
 	}
 }
 

@@ -27,7 +27,7 @@ func (a *Access) History(ctx context.Context, sub forms.Submission) ([]forms.Ste
 	steps := all[:0]
 	for _, step := range all {
 		if a.Form.Anonymous {
-			step.At, step.Username = forms.StartOfDay(step.At.In(a.service.opts.Zone)), ""
+			step.At, step.Username = forms.StartOfDay(step.At.In(a.conf.Zone)), ""
 		}
 		removed := len(step.Changes) == 0
 		step.Changes = slices.DeleteFunc(step.Changes, func(c forms.ValueChange) bool { return !a.mayReadChange(c) })
@@ -88,7 +88,7 @@ func (a *Access) ClearHistory(ctx context.Context, id int64, pre Precondition) e
 		}
 		return NewError(Forbidden, forms.Say("Only editors of this page may remove earlier values."))
 	}
-	_, err := a.service.opts.Store.Update(ctx, a.key(id), func(sub forms.Submission) (store.Change, error) {
+	_, err := a.conf.Store.Update(ctx, a.key(id), func(sub forms.Submission) (store.Change, error) {
 		current, err := a.Form.Current(sub)
 		if err == nil {
 			err = a.check(pre, current)

@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var errStale = errors.New("stale")
@@ -98,9 +99,7 @@ func TestHistory(t *testing.T) {
 	history := func(a *Access, want ...forms.Step) {
 		t.Helper()
 		got, err := a.History(ctx, sub)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if diff := cmp.Diff(append([]forms.Step{}, want...), got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -153,15 +152,11 @@ func TestHistory(t *testing.T) {
 	before := w.gets(edits, sub.ID)
 	w.clock = w.clock.Add(time.Minute)
 	changed := errors.New("changed")
-	if err := edits.ClearHistory(ctx, sub.ID, func(string) error { return changed }); !errors.Is(err, changed) {
-		t.Errorf("clear with a precondition that fails: %v", err)
-	}
+	testkit.ErrorIs(t, "clear with a precondition that fails", edits.ClearHistory(ctx, sub.ID, func(string) error { return changed }), changed)
 	w.wants("clear", edits.ClearHistory(ctx, sub.ID, nil), "ok")
 	removed := forms.Step{At: at(5), Username: "editor", Changes: []forms.ValueChange{}}
 	history(mine, removed)
-	if diff := cmp.Diff(before, w.gets(edits, sub.ID)); diff != "" {
-		t.Errorf("a removed history changes the submission (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "a removed history changes the submission", w.gets(edits, sub.ID), before)
 	change(edits, "state", "open")
 	history(mine, removed, forms.Step{At: at(6), Username: "editor", Changes: []forms.ValueChange{{FieldID: "state", Before: "granted", After: "open"}}})
 }
@@ -169,9 +164,7 @@ func TestHistory(t *testing.T) {
 func (w *world) gets(a *Access, id int64) forms.Submission {
 	w.t.Helper()
 	sub, err := a.Get(w.t.Context(), id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 	return sub
 }
 

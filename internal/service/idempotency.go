@@ -91,7 +91,7 @@ func (a *Access) createOnce(
 	n.Key, n.Body = r.key, r.body
 	for range maxReplays {
 		if invalid == nil {
-			sub, err = a.service.opts.Store.Create(ctx, n)
+			sub, err = a.conf.Store.Create(ctx, n)
 			a.countWrite()
 			if !errors.Is(err, store.ErrKeyUsed) {
 				return sub, false, a.explain(err)
@@ -111,7 +111,7 @@ func (a *Access) createOnce(
 
 // replay returns the submission that was stored with a key, if there is one.
 func (a *Access) replay(ctx context.Context, r repeatable) (sub forms.Submission, found bool, err error) {
-	sub, body, err := a.service.opts.Store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
+	sub, body, err := a.conf.Store.ByKey(ctx, a.Form.PageID, a.Form.ID, r.key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return forms.Submission{}, false, nil

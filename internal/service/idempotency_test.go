@@ -7,6 +7,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestKeysAreSharedByReplicas: another service with the same store and secret
@@ -22,9 +23,7 @@ func testKeysAreSharedByReplicas(t *testing.T, on enginetest.Engine) {
 		var ids []int64
 		for _, s := range []*Service{replica("secret"), replica("secret"), replica("another")} {
 			a, err := s.Form(t.Context(), owner, 1, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			sub, replayed, err := a.Create(t.Context(), answer("x"), "key")
 			if err != nil && len(ids) < 2 || replayed != (len(ids) == 1) {
 				t.Errorf("%s: create %d: replayed %t, %v", id, len(ids), replayed, err)
@@ -70,9 +69,7 @@ func TestRepeatableIsStable(t *testing.T) {
 		{FieldID: "doc", Value: "x.pdf", Files: []forms.StoredFile{{Name: "x.pdf", SHA256: "00ff"}}},
 	})
 	want := repeatable{key: "xggta8QXIIw1+6UYR55ihNBpsgqcGRpkY7bQ3Ff3280", body: "qpjXqTk3tQBQQrvaBpa+11mblQ/BGQZ93KdFAIO9nLk"}
-	if got != want {
-		t.Errorf("hashes %+v, want %+v", got, want)
-	}
+	testkit.Same(t, "hashes", got, want)
 }
 
 // TestRepeatablesDiffer: whatever of caller, form, key and answers differs, so

@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
@@ -141,9 +139,7 @@ func (w *world) left(what string, want ...int64) {
 		ids = append(ids, sub.ID)
 		return nil
 	}))
-	if diff := cmp.Diff(want, ids); diff != "" {
-		w.t.Errorf("%s: %s", what, diff)
-	}
+	testkit.Diff(w.t, what, ids, want)
 }
 
 const day = 24 * time.Hour
@@ -167,17 +163,13 @@ func testSweep(t *testing.T, on enginetest.Engine) {
 	for _, formID := range []string{"named", "anonymous", "anonymous-too"} {
 		w.rewritten(formID, "90 days")
 	}
-	if said := w.sweeps(); said != "" {
-		t.Errorf("within a day: %s", said)
-	}
+	testkit.Same(t, "within a day", w.sweeps(), "")
 	w.left("within a day", old.ID, young)
 	w.passes(store.Grace)
 	w.page.Forms = w.page.Forms[:4] // the last has left its page
 	told := len(stored())
 	const line = "level=INFO msg=\"submissions deleted that the form does not keep any longer\" page=1 form=%s submissions=1\n"
-	if diff := cmp.Diff(fmt.Sprintf(line+line+line, "anonymous", "anonymous-too", "named"), w.sweeps()); diff != "" {
-		t.Errorf("the log: %s", diff)
-	}
+	testkit.Diff(t, "the log", w.sweeps(), fmt.Sprintf(line+line+line, "anonymous", "anonymous-too", "named"))
 	w.left("a day later", young)
 	if steps, err := w.store.History(ctx, old.ID); len(steps) > 0 || err != nil {
 		t.Errorf("its history: %v, %v", steps, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // In whatever language a form was opened, it is the same one: listeners get its default language, and neither the tag of a
@@ -30,9 +31,7 @@ func TestLanguageOfAForm(t *testing.T) {
 	if asked, err := b.Asked(t.Context(), sub.ID); asked != b.Form || err != nil {
 		t.Errorf("asked %v, %v", asked, err)
 	}
-	if a.Tag(sub) != b.Tag(sub) {
-		t.Errorf("tags %s and %s", a.Tag(sub), b.Tag(sub))
-	}
+	testkit.Same(t, "tags and", a.Tag(sub), b.Tag(sub))
 	w.page.Lang = "fr"
 	if plain := w.as(owner, "named-once"); plain.Lang() != "fr" {
 		t.Errorf("language %q", plain.Lang())

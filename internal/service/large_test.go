@@ -2,19 +2,18 @@ package service
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestLargeWritesTakeAThirdOfTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := make(largeWrites, 1)
 		release, err := l.acquire(t.Context(), largeSubmission)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if small, err := l.acquire(t.Context(), largeSubmission-1); err != nil {
 			t.Errorf("a small one beside it: %v", err)
 		} else {
@@ -24,17 +23,11 @@ func TestLargeWritesTakeAThirdOfTheTime(t *testing.T) {
 		release()
 		left := time.Now()
 		second, err := l.acquire(t.Context(), largeSubmission)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if waited := time.Since(left); waited != 2*time.Second {
-			t.Errorf("the next one waits %s, want 2 s", waited)
-		}
+		testkit.Must(t, err)
+		testkit.Same(t, "the next one waits", time.Since(left), 2*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := l.acquire(ctx, largeSubmission); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a caller who gives up: %v", err)
-		}
+		testkit.ErrorIs(t, "a caller who gives up", testkit.ErrorOf(l.acquire(ctx, largeSubmission)), context.DeadlineExceeded)
 		second()
 	})
 }

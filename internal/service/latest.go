@@ -71,7 +71,7 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 		return 0, false, nil
 	}
 	last := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Username: &a.user, Descending: true, Limit: 1}
-	err = a.service.opts.Store.Scan(ctx, last, func(sub forms.Submission) error {
+	err = a.conf.Store.Scan(ctx, last, func(sub forms.Submission) error {
 		id, found = sub.ID, true
 		return nil
 	})
@@ -83,7 +83,7 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 func (a *Access) Submitted(ctx context.Context) (bool, error) {
 	n := a.unfilled()
 	n.Limit = 0
-	err := a.service.opts.Store.Refusal(ctx, n)
+	err := a.conf.Store.Refusal(ctx, n)
 	if errors.Is(err, store.ErrAlreadySubmitted) {
 		return true, nil
 	}

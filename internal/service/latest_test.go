@@ -5,26 +5,21 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // latest puts the caller's latest submissions into words.
 func (w *world) latest(who auth.Identity, limit int) (words []string) {
 	w.t.Helper()
 	list, err := w.Pages(w.t.Context(), who)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 	own, err := w.Latest(w.t.Context(), who, list, limit)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 	for _, o := range own {
 		if o.Form.ID != o.FormID || o.Form.PageID != o.PageID || o.Username != who.Name || !o.Created.Equal(w.clock) {
 			w.t.Errorf("submission %d: %+v", o.ID, o)
@@ -43,21 +38,15 @@ func testLatest(t *testing.T, on enginetest.Engine) {
 	w.source.Put(second, func(pages.User) pages.Rights { return pages.Rights{View: mayView} })
 	wants := func(what string, limit int, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, w.latest(owner, limit)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
+		testkit.Diff(t, what, w.latest(owner, limit), want)
 	}
 	wants("nothing sent", 10)
 	first := w.submits(owner, "named", "x").ID
 	w.submits(editor, "named", "of somebody else")
 	access, err := w.Form(t.Context(), owner, 2, "named")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	sub, _, err := access.Create(t.Context(), answer("x"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	w.submits(owner, "anonymous", "x")
 	last := w.submits(owner, "named-once", "x").ID
 	lines := []string{fmt.Sprint(last, " Page 1 named-once"), fmt.Sprint(sub.ID, " Page 2 named"), fmt.Sprint(first, " Page 1 named")}
@@ -74,12 +63,8 @@ func testLatest(t *testing.T, on enginetest.Engine) {
 	wants("forms have left their page", 10, lines[1])
 
 	list, err := w.Pages(t.Context(), owner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, w.store.Close())
 	_, err = w.Latest(t.Context(), owner, list, 10)
 	w.wants("a closed store", err, "unavailable")
 }
@@ -100,9 +85,7 @@ func TestMine(t *testing.T) {
 	wants("the latest", owner, "named", last.ID)
 	wants("only of the form", owner, "named-once", 0)
 	wants("an editor sees their own", editor, "named", 0)
-	if err := w.as(editor, "named").Delete(t.Context(), last.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, w.as(editor, "named").Delete(t.Context(), last.ID, nil))
 	wants("after a delete", owner, "named", first.ID)
 
 	w.submits(owner, "anonymous", "x")
@@ -115,9 +98,7 @@ func TestMine(t *testing.T) {
 	stored := w.store
 	w.opts.Store = unreadable{stored}
 	wants("without reading it", owner, "named", first.ID)
-	if err := stored.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, stored.Close())
 	_, _, err := open.Mine(t.Context())
 	w.wants("a closed store", err, "unavailable")
 }
@@ -148,9 +129,7 @@ func TestSubmitted(t *testing.T) {
 	wants("a limit that was set later", owner, "named", true)
 
 	open := w.as(owner, "named-once")
-	if err := w.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, w.store.Close())
 	_, err := open.Submitted(t.Context())
 	w.wants("a closed store", err, "unavailable")
 }

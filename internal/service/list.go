@@ -102,7 +102,7 @@ func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, 
 	if err != nil {
 		return forms.Summary{}, err
 	}
-	s := a.Form.NewSummarizer(a.service.opts.Zone, by)
+	s := a.Form.NewSummarizer(a.conf.Zone, by)
 	if err := l.scan(ctx, l.query(opts.Username), s.Add); err != nil {
 		return forms.Summary{}, err
 	}
@@ -143,7 +143,7 @@ func (a *Access) newLister(ctx context.Context, opts ListOptions) (*lister, erro
 		return nil, err
 	}
 	if !opts.Filter.IsZero() {
-		l.match = a.Form.NewMatcher(opts.Filter, a.service.opts.Zone)
+		l.match = a.Form.NewMatcher(opts.Filter, a.conf.Zone)
 	}
 	return l, nil
 }
@@ -161,7 +161,7 @@ func (l *lister) findColumns(ctx context.Context) error {
 		return nil
 	}
 	q := l.query(nil)
-	err := l.service.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
+	err := l.conf.Store.Scan(ctx, q, func(sub forms.Submission) error {
 		if err := l.check(sub); err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (l *lister) scan(ctx context.Context, q store.Query, visit func(forms.Submi
 	if l.match != nil {
 		q.Limit = 0
 	}
-	err := l.service.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
+	err := l.conf.Store.Scan(ctx, q, func(sub forms.Submission) error {
 		if err := l.check(sub); err != nil {
 			return err
 		}

@@ -29,9 +29,7 @@ func (w *world) stores(username string, idsAndValues ...string) int64 {
 		n.Entries = append(n.Entries, forms.Entry{FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
 	}
 	sub, err := w.store.Create(w.t.Context(), n)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 	return sub.ID
 }
 
@@ -226,9 +224,7 @@ func TestCursorsAreSharedByReplicas(t *testing.T) {
 	for key, ok := range map[string]bool{"a key of thirty-two bytes, no less": true, "another key": false} {
 		replica := New(Options{Pages: w.source, Store: w.store, AnonymousKey: []byte(key), MaxSubmission: maxSubmission})
 		there, err := replica.Form(t.Context(), editor, 1, "named")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		got, err := there.openCursor(opts)
 		if (err == nil) != ok || ok && !cmp.Equal(*got, position) {
 			t.Errorf("%s: %v, %v", key, got, err)
@@ -417,18 +413,12 @@ func TestLongPassesAreChecked(t *testing.T) {
 			t.Errorf("%s: asked %d times, %v", what, asked, err)
 		}
 		opts.Check = func() error { return revoked }
-		if err := a.List(t.Context(), opts, func(forms.Submission) error { return nil }); !errors.Is(err, revoked) {
-			t.Errorf("%s: %v", what, err)
-		}
+		testkit.ErrorIs(t, what, a.List(t.Context(), opts, func(forms.Submission) error { return nil }), revoked)
 	}
-	if _, err := a.Summary(t.Context(), ListOptions{Check: func() error { return revoked }}); !errors.Is(err, revoked) {
-		t.Errorf("summary: %v", err)
-	}
+	testkit.ErrorIs(t, "summary", testkit.ErrorOf(a.Summary(t.Context(), ListOptions{Check: func() error { return revoked }})), revoked)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := a.List(ctx, ListOptions{Filter: listing("text=none").Filter, Check: func() error { cancel(); return nil }}, nil)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a client that is gone: %v", err)
-	}
+	testkit.ErrorIs(t, "a client that is gone", err, context.Canceled)
 }
 
 func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
@@ -453,9 +443,7 @@ func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
 			t.Errorf("%s: %v", row, err)
 			continue
 		}
-		if counts := fmt.Sprint(got.Count, got.Fields[0].Answered, got.Fields[1].Answered); counts != row[3] {
-			t.Errorf("%s: %v", row, counts)
-		}
+		testkit.Same(t, row, fmt.Sprint(got.Count, got.Fields[0].Answered, got.Fields[1].Answered), row[3])
 	}
 	_, err := w.as(viewer, "named").Summary(t.Context(), listing("nowhere=x"))
 	if got := outcome(err); !strings.Contains(got, "filter[nowhere]") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // backLists are lists that can be read page by page in both directions.
@@ -74,9 +75,7 @@ func TestNeighbours(t *testing.T) {
 		around := append(append([]int64{0}, ids...), 0)
 		for i, id := range ids {
 			sub, err := a.Get(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			opts.After = 5 // it does not count
 			before, after, err := a.Neighbours(t.Context(), opts, sub)
 			if err != nil || before != around[i] || after != around[i+2] {
@@ -87,9 +86,7 @@ func TestNeighbours(t *testing.T) {
 	// Submissions of other users are left out.
 	mine := w.stores("viewer", "text", "a")
 	sub, err := w.as(viewer, "named").Get(t.Context(), mine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if before, after, err := w.as(viewer, "named").Neighbours(t.Context(), ListOptions{}, sub); before != 0 || after != 0 || err != nil {
 		t.Errorf("a viewer's only submission is between %d and %d (%v)", before, after, err)
 	}

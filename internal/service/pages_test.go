@@ -5,22 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/pages/pagestest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // titles asks for the list of pages and puts it into words.
 func titles(t *testing.T, s *Service, who auth.Identity) []string {
 	t.Helper()
 	list, err := s.Pages(t.Context(), who)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var words []string
 	for _, p := range list {
 		words = append(words, fmt.Sprintf("%d %s %d", p.ID, p.Title, len(p.Forms)))
@@ -54,9 +51,7 @@ func TestPagesThatTheCallerMayView(t *testing.T) {
 		"editor": {"2 Alpha 1", "4 alpha 1", "1 beta 2", "3 Beta 1"},
 	} {
 		got := titles(t, s, map[string]auth.Identity{"owner": owner, "editor": editor}[who])
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", who, diff)
-		}
+		testkit.Diff(t, who, got, want)
 	}
 }
 
@@ -77,9 +72,7 @@ func TestSearchForms(t *testing.T) {
 	}
 	s := New(Options{Pages: source})
 	list, err := s.Pages(t.Context(), owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	all := []string{"1 feedback", "1 Contact-2", "3 feed", "3 back", "2 f"}
 	for text, want := range map[string][]string{
 		"":                all,
@@ -102,16 +95,12 @@ func TestSearchForms(t *testing.T) {
 		longest("survey"): all[:4],
 	} {
 		found, err := s.Search(owner, list, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		var ids []string
 		for _, access := range found {
 			ids = append(ids, fmt.Sprint(access.page.ID, " ", access.Form.ID))
 		}
-		if diff := cmp.Diff(want, ids); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		testkit.Diff(t, text, ids, want)
 	}
 	_, err = s.Search(owner, list, longest("survey")+" ")
 	(&world{t: t}).wants("a longer text", err, `invalid map[] ["the text to search for is longer than 200 bytes"]`)

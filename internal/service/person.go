@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,9 @@ type Person struct {
 	AppendSubmission func([]byte, forms.Submission) ([]byte, error)
 	Step             func(forms.Submission, forms.Step) []byte
 	Show             func(stage, unit string, done, total int64) // how far it is
+
+	archive *zip.Writer // of an export
+	lines   [2]*os.File // of submissions, and of changes to them
 }
 
 // PersonalData is how much is stored about a person.
@@ -138,80 +142,70 @@ func (p *Person) Export(ctx context.Context, file string) (*PersonalData, error)
 	}
 	var found PersonalData
 	err := durable.Write(file, nil, func(to *os.File) (err error) {
-		e := export{Person: p, archive: zip.NewWriter(to)}
-		found.Forms, err = e.write(ctx, filepath.Dir(file))
-		return errors.Join(err, e.archive.Close())
+		p.archive = zip.NewWriter(to)
+		found.Forms, err = p.write(ctx, filepath.Dir(file))
+		return errors.Join(err, p.archive.Close())
 	}, os.Link)
 	return &found, err
 }
 
-// export is an archive that is being written.
-type export struct {
-	*Person
-	archive *zip.Writer
-	lines   [2]*os.File // of submissions, and of changes to them
-}
-
 // write reads each submission once, so that its lines and files agree. An archive takes one file at a time: lines are
 // written to files in dir first.
-func (e *export) write(ctx context.Context, dir string) (found []PersonalForm, err error) {
-	for i := range e.lines {
-		if e.lines[i], err = os.CreateTemp(dir, ".*"); err != nil {
+func (p *Person) write(ctx context.Context, dir string) (found []PersonalForm, err error) {
+	for i := range p.lines {
+		if p.lines[i], err = os.CreateTemp(dir, ".*"); err != nil {
 			return nil, err
 		}
-		defer e.lines[i].Close()
-		_ = os.Remove(e.lines[i].Name()) // so that nothing is left, however this ends
+		defer p.lines[i].Close()
+		_ = os.Remove(p.lines[i].Name()) // so that nothing is left, however this ends
 	}
-	found, err = e.visit(ctx, "exporting", &e.Name, e.submission)
+	found, err = p.visit(ctx, "exporting", &p.Name, p.exportSubmission)
 	if err == nil && len(found) == 0 {
 		err = ErrNoSubmissions
 	}
 	for i, name := range []string{"submissions.ndjson", "history.ndjson"} {
 		if err == nil {
-			err = e.add(name, e.lines[i])
+			err = p.add(name, io.NewSectionReader(p.lines[i], 0, math.MaxInt64))
 		}
 	}
 	return found, err
 }
 
 // add adds a file to the archive.
-func (e *export) add(name string, content io.ReadSeeker) error {
-	w, err := e.archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
-	if err == nil {
-		_, err = content.Seek(0, io.SeekStart)
-	}
+func (p *Person) add(name string, content io.Reader) error {
+	w, err := p.archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err == nil {
 		_, err = io.Copy(w, content)
 	}
 	return err
 }
 
-// submission adds files as files/ID/N-FIELD/NAME. N makes names unique. An archive can't take back a file that
+// exportSubmission adds files as files/ID/N-FIELD/NAME. N makes names unique. An archive can't take back a file that
 // goes while it is copied: the export fails then.
-func (e *export) submission(ctx context.Context, of *PersonalForm, sub forms.Submission) error {
-	form := e.lastForm(sub)
-	sub, steps, err := e.readHistory(ctx, form, sub, func() (forms.Submission, error) {
-		stored, err := e.opts.Store.Get(ctx, keyOf(sub))
+func (p *Person) exportSubmission(ctx context.Context, of *PersonalForm, sub forms.Submission) error {
+	form := p.lastForm(sub)
+	sub, steps, err := p.readHistory(ctx, form, sub, func() (forms.Submission, error) {
+		stored, err := p.opts.Store.Get(ctx, keyOf(sub))
 		if err != nil {
 			return stored, err
 		}
 		return form.Current(stored)
 	})
 	if err == nil {
-		err = e.writeLines(sub, steps)
+		err = p.writeLines(sub, steps)
 	}
 	if err != nil {
 		return unlessGone(err)
 	}
 	of.Count++
 	for i, file := range sub.Files {
-		content, err := e.opts.Files.OpenFile(ctx, keyOf(sub), file.ID)
+		content, err := p.opts.Files.OpenFile(ctx, keyOf(sub), file.ID)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
 		if err == nil {
 			of.Files++
-			err = errors.Join(e.add(fmt.Sprintf("files/%d/%d-%s/%s",
+			err = errors.Join(p.add(fmt.Sprintf("files/%d/%d-%s/%s",
 				sub.ID, i+1, forms.CleanFileName(file.FieldID), forms.CleanFileName(file.Name)), content), content.Close())
 		}
 		if err != nil {
@@ -222,14 +216,14 @@ func (e *export) submission(ctx context.Context, of *PersonalForm, sub forms.Sub
 }
 
 // writeLines writes a submission, and the changes that the person made to it, the oldest first.
-func (e *export) writeLines(sub forms.Submission, steps []forms.Step) error {
-	line, err := e.AppendSubmission(nil, sub)
+func (p *Person) writeLines(sub forms.Submission, steps []forms.Step) error {
+	line, err := p.AppendSubmission(nil, sub)
 	if err == nil {
-		_, err = e.lines[0].Write(append(line, '\n'))
+		_, err = p.lines[0].Write(append(line, '\n'))
 	}
 	for _, s := range steps {
-		if err == nil && s.Username == e.Name {
-			_, err = e.lines[1].Write(append(e.Step(sub, s), '\n'))
+		if err == nil && s.Username == p.Name {
+			_, err = p.lines[1].Write(append(p.Step(sub, s), '\n'))
 		}
 	}
 	return err

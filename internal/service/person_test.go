@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
@@ -100,9 +98,7 @@ func TestExportMeanwhile(t *testing.T) {
 	}
 	delete(found, "submissions.ndjson")
 	delete(found, "history.ndjson")
-	if diff := cmp.Diff(map[string]string{fmt.Sprintf("files/%d/2-doc/stays", replaced.ID): "stays"}, found); diff != "" {
-		t.Errorf("files: %s", diff)
-	}
+	testkit.Diff(t, "files", found, map[string]string{fmt.Sprintf("files/%d/2-doc/stays", replaced.ID): "stays"})
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 1 {
 		t.Errorf("left beside it: %v, %v", left, err)

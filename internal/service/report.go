@@ -81,7 +81,7 @@ func (a *Access) Findings(ctx context.Context) (found []forms.Finding, err error
 	if !a.Rights.Edit {
 		return nil, nil
 	}
-	s := a.service.opts.Store
+	s := a.conf.Store
 	named, all, err := s.CountNamed(ctx, a.Form.PageID, a.Form.ID)
 	before := forms.Finding{
 		Code: forms.CodeAnonymousBefore, FormID: a.Form.ID, Count: all - named, Again: a.Form.OneSubmission,
@@ -107,7 +107,7 @@ func (a *Access) Findings(ctx context.Context) (found []forms.Finding, err error
 
 // expiring returns what a new or shorter keep will delete when store.Grace has passed.
 func (a *Access) expiring(ctx context.Context) ([]forms.Finding, error) {
-	opts, zone := a.service.opts, a.service.opts.Zone
+	opts, zone := a.conf, a.conf.Zone
 	keep, err := opts.Store.Keep(ctx, a.Form.PageID, a.Form.ID)
 	if now := a.service.Now(); err == nil && keep.Period != a.Form.Keep { // it is not stored yet
 		keep = store.Keep{Period: a.Form.Keep, Since: now, Before: keep.InForce(now), Now: now}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // addForm puts a form on page 1.
@@ -49,9 +50,7 @@ func TestOpensAndCloses(t *testing.T) {
 	at := func(text string) time.Time {
 		t.Helper()
 		moment, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return moment
 	}
 	day := func(text string) forms.Moment { return forms.Moment{Day: text} }

@@ -187,6 +187,6 @@ func (s *Service) lastForm(sub forms.Submission) *forms.Form {
 func (s *Service) access(page pages.View, form *forms.Form, who auth.Identity) *Access {
 	return &Access{
 		Form: form, PageTitle: page.Title, page: page.Page, Rights: page.Rights,
-		service: s, user: who.Name, anonymous: form.Anonymous,
+		service: s, conf: &s.opts, user: who.Name, anonymous: form.Anonymous,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestExplain(t *testing.T) {
@@ -53,9 +54,7 @@ func TestExplain(t *testing.T) {
 
 func TestSourceThatCannotTell(t *testing.T) {
 	w := newWorld(t)
-	if err := w.Ready(t.Context()); err != nil {
-		t.Errorf("not ready: %v", err)
-	}
+	testkit.Must(t, w.Ready(t.Context()))
 	w.source.Fail(fmt.Errorf("%w: connection refused", pages.ErrUnavailable))
 	_, err := w.Forms(t.Context(), owner, 1)
 	w.wants("forms", err, "unavailable") // and not "not found": clients would forget what they know
@@ -63,18 +62,14 @@ func TestSourceThatCannotTell(t *testing.T) {
 	w.wants("form", err, "unavailable")
 	_, err = w.Pages(t.Context(), owner)
 	w.wants("pages", err, "unavailable")
-	if err := w.Ready(t.Context()); !errors.Is(err, pages.ErrUnavailable) {
-		t.Errorf("Ready is %v", err)
-	}
+	testkit.ErrorIs(t, "Ready", w.Ready(t.Context()), pages.ErrUnavailable)
 }
 
 func TestNotReadyWithoutTheStore(t *testing.T) { enginetest.Each(t, testNotReadyWithoutTheStore) }
 
 func testNotReadyWithoutTheStore(t *testing.T, on enginetest.Engine) {
 	w := newWorldOn(t, on)
-	if err := w.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, w.store.Close())
 	if err := w.Ready(t.Context()); err == nil {
 		t.Error("ready, although the store is closed")
 	}

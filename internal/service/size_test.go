@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // A submission holds at most so many bytes of field ids and values, however
@@ -52,9 +53,7 @@ func TestSubmissionHasALimitOfFields(t *testing.T) {
 		n.Entries = append(n.Entries, forms.Entry{FieldID: fmt.Sprint("gone", i)})
 	}
 	sub, err := w.store.Create(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	a := w.as(owner, "named")
 	sub, err = a.Merge(t.Context(), sub.ID, answer("the last that fits"), nil, admitAll)
 	w.wants("up to the limit", err, "ok")

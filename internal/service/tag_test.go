@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // tagged is a form with so many fields, and a submission that answers them.
@@ -34,9 +35,7 @@ func TestTagNamesOneState(t *testing.T) {
 		if before, taken := seen[tag]; taken {
 			t.Errorf("%s and %s have the tag %s", what, before, tag)
 		}
-		if again := a.Tag(sub); again != tag {
-			t.Errorf("%s: %s, then %s", what, tag, again)
-		}
+		testkit.Same(t, what, a.Tag(sub), tag)
 		seen[tag] = what
 	}
 	const x = `{"x":{"id":1,"fieldId":"x","value":"1"}}`
@@ -77,7 +76,5 @@ func TestTagLeavesLabelsOut(t *testing.T) {
 	a, sub := tagged(3)
 	before := a.Tag(sub)
 	a.Form.Fields[0].Label, a.Form.Fields[1].Required, a.Form.Anonymous = "another", true, true
-	if after := a.Tag(sub); after != before {
-		t.Errorf("%s, then %s", before, after)
-	}
+	testkit.Same(t, "then", a.Tag(sub), before)
 }

@@ -30,7 +30,7 @@ func CountWaiting(ctx context.Context, list []*Access, more func() bool) ([]Wait
 	var queue []*Waiting
 	for i, a := range list {
 		if rule, ok := a.Form.Undecided(); ok && a.Rights.Edit {
-			match := a.Form.NewMatcher(forms.Filter{Rules: []forms.Rule{rule}}, a.service.opts.Zone)
+			match := a.Form.NewMatcher(forms.Filter{Rules: []forms.Rule{rule}}, a.conf.Zone)
 			counts[i] = Waiting{Rule: rule, access: a, match: match}
 			queue = append(queue, &counts[i])
 		} else {

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -54,14 +52,10 @@ func TestCountWaiting(t *testing.T) {
 		for _, n := range counts {
 			got = append(got, number{n.Count, n.Exact})
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("after %d turns (-want +got):\n%s", turns, diff)
-		}
+		testkit.Diff(t, turns, got, want)
 	}
 	listed := w.lists(list[0], ListOptions{Filter: forms.Filter{Rules: []forms.Rule{{FieldID: "state", Operator: forms.InList, Value: "new;"}}}})
-	if len(listed) != 11 {
-		t.Errorf("the list has %d", len(listed))
-	}
+	testkit.Same(t, "the list", len(listed), 11)
 }
 
 // TestLatestReadsFewBytes: what comes after large submissions has no answers.

@@ -12,6 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Who is who on page 1: owner and viewer may view it, editor may edit it,
@@ -131,8 +132,6 @@ func (w *world) lists(a *Access, opts ListOptions) []int64 {
 		ids = append(ids, s.ID)
 		return nil
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.t, err)
 	return ids
 }

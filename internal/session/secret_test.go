@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestCopyOfTheDatabase: the contents of the store are not enough to open a
@@ -51,13 +52,9 @@ func (f *fixture) wantUseless(guess []byte, row store.Session) {
 		f.t.Errorf("what is stored decrypts the credential, as an id: %v", c)
 	}
 	block, err := aes.NewCipher(guess)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, err)
 	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, err)
 	if _, err := aead.Open(nil, nil, row.Sealed, nil); err == nil {
 		f.t.Error("what is stored decrypts the credential, as a key")
 	}
@@ -78,13 +75,9 @@ func TestDamaged(t *testing.T) {
 	} {
 		id := f.signIn("amy", "secret")
 		row := f.stored(id)
-		if err := f.store.DeleteSession(t.Context(), row.Hash); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, f.store.DeleteSession(t.Context(), row.Hash))
 		row.Sealed = damage(row.Sealed)
-		if err := f.store.CreateSession(t.Context(), row); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, f.store.CreateSession(t.Context(), row))
 		f.logs.Reset()
 		f.wantNone(id)
 		f.wantRemoved(id)

@@ -56,9 +56,7 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) replica() (*auth.Directory, *Sessions) {
 	f.t.Helper()
 	dir, err := auth.Open(auth.Options{UsersFile: f.file, Now: f.clock.Now})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, err)
 	return dir, New(Options{Store: f.store, Users: dir, OwnerKey: ownerKey, Now: f.clock.Now, Logger: slog.New(slog.NewTextHandler(f.logs, nil))})
 }
 
@@ -66,9 +64,7 @@ func (f *fixture) replica() (*auth.Directory, *Sessions) {
 func line(t *testing.T, user, password string) string {
 	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return user + ":" + string(hash) + "\n"
 }
 
@@ -76,9 +72,7 @@ func line(t *testing.T, user, password string) string {
 func (f *fixture) setUsers(lines ...string) {
 	f.t.Helper()
 	testkit.WriteFile(f.t, f.file+".new", strings.Join(lines, ""))
-	if err := os.Rename(f.file+".new", f.file); err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, os.Rename(f.file+".new", f.file))
 	f.dir.Reload(f.t.Context())
 }
 
@@ -113,18 +107,14 @@ func (f *fixture) stored(id string) store.Session {
 		f.t.Fatalf("%q is no id", id)
 	}
 	s, err := f.store.Session(f.t.Context(), secret.hash())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.Must(f.t, err)
 	return s
 }
 
 func (f *fixture) wantRemoved(id string) {
 	f.t.Helper()
 	secret, _ := parseID(id)
-	if _, err := f.store.Session(f.t.Context(), secret.hash()); !errors.Is(err, store.ErrNoSession) {
-		f.t.Errorf("stored: %v, want %v", err, store.ErrNoSession)
-	}
+	testkit.ErrorIs(f.t, "stored", testkit.ErrorOf(f.store.Session(f.t.Context(), secret.hash())), store.ErrNoSession)
 }
 
 // Each sign-in makes a session with an id of its own, and ends no other one.
@@ -229,17 +219,11 @@ func TestSignOut(t *testing.T) {
 	f := newFixture(t)
 	id, other := f.signIn("amy", "secret"), f.signIn("amy", "secret")
 	_, replica := f.replica()
-	if _, err := replica.Open(t.Context(), id); err != nil {
-		t.Errorf("another server: %v", err)
-	}
+	testkit.ErrorIs(t, "another server", testkit.ErrorOf(replica.Open(t.Context(), id)), nil)
 	for range 2 {
-		if err := f.SignOut(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, f.SignOut(t.Context(), id))
 		f.wantNone(id)
-		if _, err := replica.Open(t.Context(), id); !errors.Is(err, ErrNone) {
-			t.Errorf("another server: %v, want %v", err, ErrNone)
-		}
+		testkit.ErrorIs(t, "another server", testkit.ErrorOf(replica.Open(t.Context(), id)), ErrNone)
 	}
 	f.wantOpen(other, "amy")
 }
@@ -285,9 +269,7 @@ func TestForeignIDs(t *testing.T) {
 		"", "x", id + "=", id + "\n", "\n" + id[1:], " " + id, id[:42], id + "A", unusedBit, strings.ToUpper(id), strings.Repeat("A", 1<<20),
 	} {
 		f.wantNone(text)
-		if err := f.SignOut(t.Context(), text); err != nil {
-			t.Errorf("sign out: %v", err)
-		}
+		testkit.ErrorIs(t, "sign out", f.SignOut(t.Context(), text), nil)
 	}
 	f.wantOpen(id, "amy")
 }
@@ -322,15 +304,11 @@ func TestUsersChange(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	f := newFixture(t)
 	id := f.signIn("amy", "secret")
-	if err := f.store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, f.store.Close())
 	_, openErr := f.Open(t.Context(), id)
 	_, _, signInErr := f.SignIn(t.Context(), "amy", "secret", home)
 	for what, err := range map[string]error{"open": openErr, "sign in": signInErr, "sign out": f.SignOut(t.Context(), id)} {
-		if !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
-		}
+		testkit.ErrorIs(t, what, err, store.ErrUnavailable)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestCSVToTheByte(t *testing.T) {
@@ -30,9 +31,7 @@ func TestCSVToTheByte(t *testing.T) {
 		{Options{Labels: true, BOM: true}, "\ufeff_id,_timestamp,_username,Label of name,Label of note,before,gone\r\n" + fmt.Sprintf(rows, "'")},
 		{Options{NoGuard: true}, "_id,_timestamp,_username,name,note,before,gone\r\n" + fmt.Sprintf(rows, "")},
 	} {
-		if diff := cmp.Diff(tt.want, tb.csv(t, tt.opts)); diff != "" {
-			t.Errorf("%+v: (-want +got)\n%s", tt.opts, diff)
-		}
+		testkit.Diff(t, tt.opts, tb.csv(t, tt.opts), tt.want)
 	}
 }
 
@@ -53,9 +52,7 @@ func TestGuard(t *testing.T) {
 		tb := table{form, []forms.Submission{s}}
 		rows := readCSV(t, tb.csv(t, Options{Labels: true}))
 		for _, got := range []string{rows[0][4], rows[1][2], rows[1][3], rows[1][5]} {
-			if got != want {
-				t.Errorf("%q becomes %q, want %q", value, got, want)
-			}
+			testkit.Same(t, value, got, want)
 		}
 		if rows := readCSV(t, tb.csv(t, Options{Labels: true, NoGuard: true})); rows[1][3] != value || rows[0][4] != value {
 			t.Errorf("%q becomes %q without a guard", value, rows[1][3])
@@ -108,9 +105,7 @@ func drawTable(t *rapid.T) table {
 func TestFieldThatComesUpBetweenThePasses(t *testing.T) {
 	form := formOf("name")
 	columns := NewColumns(form, Options{})
-	if err := columns.Add(submission(1, "gone", "x")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, columns.Add(submission(1, "gone", "x")))
 	w := NewCSV(columns)
 	before := []byte("before")
 	got, err := w.Row(before, submission(2, "name", "a", "new", "b"))

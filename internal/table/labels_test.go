@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // A table with labels has those of options, too. Labels are texts, also of options that are numbers.
@@ -39,7 +40,5 @@ func TestLabelsOfOptions(t *testing.T) {
 		t.Errorf("the column of labels has the width %v", widths)
 	}
 	guarded := readCSV(t, tb.csv(t, Options{Labels: true}))
-	if got := guarded[1][metadata]; got != "Monday;'=Tuesday" {
-		t.Errorf("guarded: %q", got)
-	}
+	testkit.Same(t, "guarded", guarded[1][metadata], "Monday;'=Tuesday")
 }

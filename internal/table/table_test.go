@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // table is a form with its submissions.
@@ -43,9 +44,7 @@ func (tb table) columns(t testing.TB, opts Options) *Columns {
 	t.Helper()
 	c := NewColumns(tb.form, opts)
 	for _, s := range tb.subs {
-		if err := c.Add(s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, c.Add(s))
 	}
 	return c
 }
@@ -68,9 +67,7 @@ func (tb table) write(t testing.TB, w tableWriter) []byte {
 	if err == nil {
 		dst, err = w.End(dst)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return dst
 }
 
@@ -100,9 +97,7 @@ func (tb table) want(t testing.TB) [][]string {
 	var decoded []map[string]string
 	for _, s := range tb.subs {
 		entries, err := s.Entries.Decode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		values := map[string]string{}
 		for _, e := range entries {
 			values[e.FieldID] = e.Value

@@ -18,14 +18,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func open(t testing.TB, file []byte) *excelize.File {
 	t.Helper()
 	book, err := excelize.OpenReader(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = book.Close() })
 	return book
 }
@@ -34,16 +33,12 @@ func open(t testing.TB, file []byte) *excelize.File {
 func sheet(t testing.TB, book *excelize.File, name string, width int) (shown [][]string, types [][]excelize.CellType) {
 	t.Helper()
 	rows, err := book.GetRows(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for r := range rows {
 		line, kinds := make([]string, width), make([]excelize.CellType, width)
 		for c := range width {
 			cell, err := excelize.CoordinatesToCellName(c+1, r+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			if line[c], err = book.GetCellValue(name, cell); err != nil {
 				t.Fatal(err)
 			}
@@ -66,9 +61,7 @@ func sheet(t testing.TB, book *excelize.File, name string, width int) (shown [][
 func raw(t testing.TB, book *excelize.File, name, cell string) string {
 	t.Helper()
 	text, err := book.GetCellValue(name, cell, excelize.Options{RawCellValue: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return text
 }
 
@@ -134,9 +127,7 @@ func TestTimestampsAreDates(t *testing.T) {
 	} {
 		s := submission(1)
 		at, err := time.Parse(apiTime, want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		s.Created = at.In(time.FixedZone("", 7200))
 		got, types := sheet(t, open(t, table{formOf(), []forms.Submission{s}}.xlsx(t, Options{})), "results", 3)
 		if got[1][1] != want || (types[1][1] == excelize.CellTypeUnset) != date {
@@ -209,9 +200,7 @@ func TestNotesAreBoundedAndCounted(t *testing.T) {
 	long := submission(1, "a", strings.Repeat("x", maxCell+1))
 	book := open(t, table{formOf("a"), slices.Repeat([]forms.Submission{long}, maxNotes+3)}.xlsx(t, Options{}))
 	rows, err := book.GetRows("notes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if last := rows[len(rows)-1]; len(rows) != maxNotes+2 || !strings.HasPrefix(last[3], "3 further values") {
 		t.Errorf("%d rows, the last is %q", len(rows), last)
 	}
@@ -243,14 +232,10 @@ func TestFurtherSheets(t *testing.T) {
 // The sheet at its limit is one sheet, and one row more makes a second.
 func TestLargestSheet(t *testing.T) {
 	w := NewXLSX(NewColumns(formOf(), Options{}))
-	if _, err := w.Begin(nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, testkit.ErrorOf(w.Begin(nil)))
 	w.row = maxRows - 1 // as if so many had been written
 	for _, want := range []int{1, 2} {
-		if _, err := w.Row(nil, submission(1)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, testkit.ErrorOf(w.Row(nil, submission(1))))
 		if w.results != want {
 			t.Fatalf("there are %d sheets, want %d", w.results, want)
 		}
@@ -333,9 +318,7 @@ func TestSheetsAreReadyToWorkWith(t *testing.T) {
 	file := tb.xlsx(t, Options{})
 	book := open(t, file)
 	style, err := book.GetCellStyle("results", "D1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if s, err := book.GetStyle(style); err != nil || s.Font == nil || !s.Font.Bold {
 		t.Errorf("the header is not bold: %+v (%v)", s, err)
 	}
@@ -360,13 +343,9 @@ func TestSheetsAreReadyToWorkWith(t *testing.T) {
 func part(t *testing.T, file []byte, name string) (first, text string) {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	content, err := fs.ReadFile(r, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return r.File[0].Name, string(content)
 }
 
@@ -378,9 +357,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		"XLSX": func(c *Columns) tableWriter { return NewXLSX(c) },
 	} {
 		columns := NewColumns(formOf("a"), Options{})
-		if err := columns.Add(s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, columns.Add(s))
 		w := begin(columns)
 		dst, err := w.Begin(nil)
 		row := func() {
@@ -398,9 +375,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		if grown := int64(heap()) - int64(before); grown > 1<<20 {
 			t.Errorf("%s: the heap has grown by %d bytes", name, grown)
 		}
-		if _, err := w.End(dst[:0]); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, testkit.ErrorOf(w.End(dst[:0])))
 	}
 }
 

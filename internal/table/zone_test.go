@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Tables for people have words in their header, and times of a zone. If the form is
@@ -27,9 +27,7 @@ func TestTablesForPeople(t *testing.T) {
 	}
 	check := func(want [][]string) {
 		t.Helper()
-		if diff := cmp.Diff(want, readCSV(t, tb.csv(t, opts))); diff != "" {
-			t.Errorf("CSV (-want +got):\n%s", diff)
-		}
+		testkit.Diff(t, "CSV", readCSV(t, tb.csv(t, opts)), want)
 		book := open(t, tb.xlsx(t, opts))
 		_, types := sheet(t, book, "results", len(want[0]))
 		for r, row := range want {
@@ -63,9 +61,7 @@ func TestChangedColumn(t *testing.T) {
 	tb := table{formOf("a"), []forms.Submission{submission(1, "a", "w"), changed}}
 	opts := Options{Columns: []string{"a", forms.ColumnChanged}}
 	want := [][]string{{"a", "_changed"}, {"w", ""}, {"x", "2026-11-16T19:00:00.007Z"}}
-	if diff := cmp.Diff(want, readCSV(t, tb.csv(t, opts))); diff != "" {
-		t.Errorf("CSV (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "CSV", readCSV(t, tb.csv(t, opts)), want)
 	book := open(t, tb.xlsx(t, opts))
 	shown, _ := sheet(t, book, "results", 2)
 	if shown[0][1] != "_changed" || shown[1][1] != "" || timestamp(t, book, "results", "B3") != want[2][1] {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // WaitLimit is the time limit of waits in tests. It is long, because a machine
@@ -49,18 +51,26 @@ func Must(t testing.TB, err error) {
 }
 
 // Same fails the test unless two values are the same.
-func Same[T comparable](t testing.TB, what string, got, want T) {
+func Same[T comparable](t testing.TB, what any, got, want T) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s: got %+v, want %+v", what, got, want)
+		t.Errorf("%v: got %+v, want %+v", what, got, want)
+	}
+}
+
+// Diff fails the test unless two values are alike, and shows how they differ.
+func Diff(t testing.TB, what, got, want any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("%v: %s", what, diff)
 	}
 }
 
 // ErrorIs fails the test unless an error is the wanted one.
-func ErrorIs(t testing.TB, what string, err, want error) {
+func ErrorIs(t testing.TB, what any, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("%s: got %v, want %v", what, err, want)
+		t.Errorf("%v: got %v, want %v", what, err, want)
 	}
 }
 

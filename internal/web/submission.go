@@ -77,11 +77,7 @@ type stored struct {
 }
 
 func (c *call) stored() (stored, error) {
-	access, id, err := c.Submission()
-	if err != nil {
-		return stored{}, err
-	}
-	sub, err := access.Get(c.Context(), id)
+	access, sub, err := c.Stored()
 	if err != nil {
 		return stored{}, err
 	}
@@ -90,7 +86,7 @@ func (c *call) stored() (stored, error) {
 	}
 	entries, err := sub.Entries.Decode()
 	values := forms.EntryValues(entries)
-	return stored{c, access, sub, entries, values, c.submissionPath(access.Form, id), c.openedFrom(access.Form)}, err
+	return stored{c, access, sub, entries, values, c.submissionPath(access.Form, sub.ID), c.openedFrom(access.Form)}, err
 }
 
 // number is that of the submission, as headings have it. An anonymous one has none: ids are in

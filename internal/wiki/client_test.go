@@ -65,11 +65,7 @@ func TestSignInOfConfluence(t *testing.T) {
 		"mediawiki+https://wiki.example/w/api.php":      "https://wiki.example/w/index.php?returnto=Special%3ARedirect%2Fpage%2F7&title=Special%3AUserLogin",
 	} {
 		w, err := wiki.Open(wiki.Options{Address: address, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := w.SignInURL(7); got != want {
-			t.Errorf("%s: %s", address, got)
-		}
+		testkit.Must(t, err)
+		testkit.Same(t, address, w.SignInURL(7), want)
 	}
 }

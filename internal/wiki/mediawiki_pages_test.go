@@ -177,9 +177,7 @@ func TestMediaWikiTextAnswers(t *testing.T) {
 		"closed wiki":  `{"errors":[{"code":"readapidenied"}]}`,
 	} {
 		f.answer("revisions", says(answer))
-		if _, err := f.Text(t.Context(), ann, 7); !errors.Is(err, ErrNoText) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.ErrorIs(t, name, testkit.ErrorOf(f.Text(t.Context(), ann, 7)), ErrNoText)
 	}
 	for name, answer := range map[string]string{
 		"other page":  strings.Replace(fakeText, `"pageid":7`, `"pageid":8`, 1),
@@ -202,9 +200,7 @@ func TestMediaWikiReady(t *testing.T) {
 		t.Error(err)
 	}
 	f.answer("siteinfo", says(`{"errors":[{"code":"readapidenied"}]}`))
-	if err := f.Ready(t.Context()); err != nil {
-		t.Errorf("a closed wiki: %v", err)
-	}
+	testkit.ErrorIs(t, "a closed wiki", f.Ready(t.Context()), nil)
 }
 
 func TestMediaWikiAllAnswers(t *testing.T) {

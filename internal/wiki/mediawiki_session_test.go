@@ -118,9 +118,7 @@ func TestMediaWikiRenewalWithoutItsFirstCaller(t *testing.T) {
 	testkit.ErrorIs(t, "the first caller", <-ended, context.Canceled)
 	go func() { ended <- second(f.Pages(t.Context(), ann, 7)) }()
 	close(goOn)
-	if err := <-ended; err != nil {
-		t.Errorf("the second caller got %v", err)
-	}
+	testkit.ErrorIs(t, "the second caller", <-ended, nil)
 }
 
 func TestMediaWikiSessionCookies(t *testing.T) {
@@ -212,9 +210,7 @@ func TestMediaWikiResume(t *testing.T) {
 		"temporary":     `{"batchcomplete":true,"query":{"userinfo":{"id":9,"name":"~2026-1","temp":true}}}`,
 	} {
 		f.answer("userinfo", says(answer))
-		if _, err := f.Resume(t.Context(), cookies, "", false); !errors.Is(err, ErrRefused) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testkit.ErrorIs(t, name, testkit.ErrorOf(f.Resume(t.Context(), cookies, "", false)), ErrRefused)
 	}
 	f.answer("userinfo", says(`{"batchcomplete":true,"query":{"userinfo":{"id":0,"name":"192.0.2.8"}}}`))
 	checkOdd(t, "user 0", second(f.Resume(t.Context(), cookies, "", false)))
@@ -227,9 +223,7 @@ func TestMediaWikiResumeOfAnother(t *testing.T) {
 	f.login(t) // learns the prefix
 	for id, want := range map[string]string{"1": "Ann", "2": "unavailable"} {
 		cookies := []*http.Cookie{{Name: "w_session", Value: "x"}, {Name: "wUserID", Value: id}}
-		if got := outcome(f.Resume(t.Context(), cookies, "", false)); got != want {
-			t.Errorf("user %s: %s, want %s", id, got, want)
-		}
+		testkit.Same(t, id, outcome(f.Resume(t.Context(), cookies, "", false)), want)
 	}
 }
 

@@ -211,9 +211,7 @@ func (r *liveWiki) testPrivatePage(t *testing.T) {
 		t.Errorf("an editor has %+v", page)
 	}
 	r.SetRights(id, []string{"Ann", "@staff"}, []string{})
-	if page := r.page(t, bob, id); page != (Page{}) {
-		t.Errorf("somebody else has %+v", page)
-	}
+	testkit.Same(t, "somebody else", r.page(t, bob, id), (Page{}))
 	testkit.ErrorIs(t, "somebody else reads", second(r.Text(t.Context(), bob, id)), ErrNoText)
 	err := r.All(t.Context(), bob, func(p Page, _ Text, _ int) error {
 		if p.ID == id {
@@ -247,9 +245,7 @@ func (r *liveWiki) testDeleteAndMove(t *testing.T) {
 	ann := r.user(t, "Ann")
 	id := r.Write("Deleted", "text")
 	r.Delete(id)
-	if page := r.page(t, ann, id); page != (Page{}) {
-		t.Errorf("deleted: %+v", page)
-	}
+	testkit.Same(t, "deleted", r.page(t, ann, id), (Page{}))
 	testkit.ErrorIs(t, "deleted", second(r.Text(t.Context(), ann, id)), ErrNoText)
 	if r.Undelete("Deleted"); r.page(t, ann, id).Title != "Deleted" {
 		t.Errorf("undeleted: %+v", r.page(t, ann, id))
@@ -297,9 +293,7 @@ func (r *liveWiki) testOtherModels(t *testing.T) {
 		if page := r.page(t, ann, id); page.Title != title || page.HasText {
 			t.Errorf("%+v", page)
 		}
-		if _, err := r.Text(t.Context(), ann, id); !errors.Is(err, ErrNoText) {
-			t.Errorf("%s: %v", title, err)
-		}
+		testkit.ErrorIs(t, title, testkit.ErrorOf(r.Text(t.Context(), ann, id)), ErrNoText)
 	}
 }
 

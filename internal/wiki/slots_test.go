@@ -37,9 +37,7 @@ func TestStrangersWait(t *testing.T) {
 	var strangers, gone sync.WaitGroup
 	for range maxStrangers {
 		strangers.Go(func() {
-			if err := resume(ctx, false); err != nil {
-				t.Errorf("one that the wiki has got: %v", err)
-			}
+			testkit.ErrorIs(t, "one that the wiki", resume(ctx, false), nil)
 		})
 	}
 	asked := func(n int) func() bool { return func() bool { return f.count("userinfo") == n } }
@@ -51,15 +49,11 @@ func TestStrangersWait(t *testing.T) {
 	}
 	var known sync.WaitGroup
 	known.Go(func() {
-		if err := resume(t.Context(), true); err != nil {
-			t.Errorf("one who is known: %v", err)
-		}
+		testkit.ErrorIs(t, "one who is known", resume(t.Context(), true), nil)
 	})
 	testkit.Eventually(t, "the call of one who is known", asked(maxStrangers+1))
 	known.Go(func() {
-		if _, err := f.Login(t.Context(), Credential{User: "Ann", Password: "p", Known: true}, ""); err != nil {
-			t.Errorf("a password that is known: %v", err)
-		}
+		testkit.ErrorIs(t, "a password that is known", testkit.ErrorOf(f.Login(t.Context(), Credential{User: "Ann", Password: "p", Known: true}, "")), nil)
 	})
 	testkit.Eventually(t, "their sign-in", func() bool { return f.count("clientlogin") == 1 })
 	leave()
@@ -85,9 +79,7 @@ func TestCallsOfThoseWhoAreKnownWait(t *testing.T) {
 	var all sync.WaitGroup
 	for range maxCalls {
 		all.Go(func() {
-			if err := ask(t.Context()); err != nil {
-				t.Errorf("one that the wiki has got: %v", err)
-			}
+			testkit.ErrorIs(t, "one that the wiki", ask(t.Context()), nil)
 		})
 	}
 	testkit.Eventually(t, "all slots are taken", func() bool { return f.count("info") == maxCalls })
@@ -98,9 +90,7 @@ func TestCallsOfThoseWhoAreKnownWait(t *testing.T) {
 	testkit.ErrorIs(t, "one that waited", <-gone, context.Canceled)
 	close(release)
 	all.Wait()
-	if n := f.count("info"); n != maxCalls {
-		t.Errorf("%d calls, want %d", n, maxCalls)
-	}
+	testkit.Same(t, "calls", f.count("info"), maxCalls)
 }
 
 // Concurrent callers share one run. If the caller that started it goes away, the run ends, and
@@ -134,9 +124,7 @@ func TestCoalesce(t *testing.T) {
 		synctest.Wait()
 		leave()
 		all.Wait()
-		if n := runs.Load(); n != 2 {
-			t.Errorf("%d runs", n)
-		}
+		testkit.Same(t, "runs", runs.Load(), 2)
 	})
 }
 

@@ -17,14 +17,10 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	copystore "github.com/formulary/formulary/internal/store/copy"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testkit.Must
 
 // pairs runs a test from each engine to the other, with a source that is filled.
 func pairs(t *testing.T, test func(t *testing.T, from, to store.Engine)) {
@@ -80,9 +76,7 @@ func fill(t *testing.T, s store.Engine) {
 	for formID, keep := range map[string]forms.Period{"form": {N: 90, Unit: "day"}, "gone": {N: 1, Unit: "year"}} {
 		must(t, s.SetKeep(t.Context(), 9, formID, keep))
 	}
-	if _, err := s.Claim(t.Context(), store.SettingAnonymousKey, "fingerprint"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(s.Claim(t.Context(), store.SettingAnonymousKey, "fingerprint")))
 }
 
 // content is that of the file in a filled store: several chunks.
@@ -152,12 +146,8 @@ func checkCopy(t *testing.T, from, to store.Engine) {
 	if !reflect.DeepEqual(source, copied) { // much faster than cmp
 		t.Errorf("the copy is different (-source +copy):\n%.2000s", cmp.Diff(source, copied))
 	}
-	if diff := cmp.Diff(sent, told); diff != "" {
-		t.Errorf("the events are different (-source +copy):\n%s", diff)
-	}
-	if diff := cmp.Diff(keeps(t, from), keeps(t, to)); diff != "" {
-		t.Errorf("the keeps are different (-source +copy):\n%s", diff)
-	}
+	testkit.Diff(t, "the events are different (-source +copy", told, sent)
+	testkit.Diff(t, "the keeps are different (-source +copy", keeps(t, to), keeps(t, from))
 	if mark, key := setting(t, to, store.SettingUnfinishedCopy), setting(t, to, store.SettingAnonymousKey); mark != "" || key != "fingerprint" {
 		t.Errorf("the mark is %q, the fingerprint of the key %q", mark, key)
 	}
@@ -201,25 +191,17 @@ func TestCopy(t *testing.T) {
 			t.Fatalf("%d submissions were copied, want %d: %v", count, stored, err)
 		}
 		want := map[string][2]int64{"copying": {stored, stored}, "comparing": {stored, stored}}
-		if diff := cmp.Diff(want, last); diff != "" {
-			t.Errorf("progress (-want +got):\n%s", diff)
-		}
+		testkit.Diff(t, "progress", last, want)
 		checkCopy(t, from, to)
-		if _, err := to.Session(t.Context(), theirs.Hash); !errors.Is(err, store.ErrNoSession) {
-			t.Errorf("the copy has the session of the source: %v", err)
-		}
-		if _, err := to.Session(t.Context(), ours.Hash); err != nil {
-			t.Errorf("the target has lost its session: %v", err)
-		}
+		testkit.ErrorIs(t, "the copy has the session of the source", testkit.ErrorOf(to.Session(t.Context(), theirs.Hash)), store.ErrNoSession)
+		testkit.ErrorIs(t, "the target has lost its session", testkit.ErrorOf(to.Session(t.Context(), ours.Hash)), nil)
 	})
 }
 
 // TestCopyOfNothing: there may be nothing to copy, not even a key.
 func TestCopyOfNothing(t *testing.T) {
 	from, to := enginetest.SQLite.Open(t), enginetest.SQLite.Open(t)
-	if _, err := to.Claim(t.Context(), store.SettingAnonymousKey, "another"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, testkit.ErrorOf(to.Claim(t.Context(), store.SettingAnonymousKey, "another")))
 	count, err := copystore.Copy(t.Context(), from, to, noProgress)
 	if err != nil || count != 0 || setting(t, to, store.SettingUnfinishedCopy) != "" || setting(t, to, store.SettingAnonymousKey) != "" {
 		t.Errorf("%d submissions, %v", count, err)
@@ -275,9 +257,7 @@ func TestInterrupted(t *testing.T) {
 		if all, _ := dump(t, to); len(all) != 1 || setting(t, to, store.SettingUnfinishedCopy) == "" {
 			t.Fatalf("%d submissions after an interrupted copy of 1", len(all))
 		}
-		if _, err := copystore.Copy(t.Context(), from, to, noProgress); err != nil {
-			t.Fatal(err)
-		}
+		must(t, testkit.ErrorOf(copystore.Copy(t.Context(), from, to, noProgress)))
 		checkCopy(t, from, to)
 	})
 }
@@ -295,9 +275,7 @@ func TestRefused(t *testing.T) {
 	create(t, from, store.New{})
 	create(t, to, store.New{})
 	refuse(t, from, to, copystore.ErrNotEmpty, "has submissions")
-	if mark := setting(t, to, store.SettingUnfinishedCopy); mark != "" {
-		t.Errorf("what was refused is marked with %q", mark)
-	}
+	testkit.Same(t, "what was refused is marked with", setting(t, to, store.SettingUnfinishedCopy), "")
 	refuse(t, to, to, nil, "the same store")
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // storeChunks returns the chunks of a content as Stage makes them.
@@ -34,9 +35,7 @@ func (c chunks) Query(_ context.Context, read func(Next), _ string, args ...any)
 // readPart reads the bytes from one offset to another.
 func readPart(t *testing.T, r io.ReadSeeker, from, to int) ([]byte, error) {
 	t.Helper()
-	if _, err := r.Seek(int64(from), io.SeekStart); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, testkit.ErrorOf(r.Seek(int64(from), io.SeekStart)))
 	return io.ReadAll(io.LimitReader(r, int64(to-from)))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // table returns a ListReader of the ids 1 to rows, at most atOnce in each part. It
@@ -53,9 +54,7 @@ func TestScan(t *testing.T) {
 			var asked []store.Query
 			var seen []forms.Submission
 			q := store.Query{PageID: 7, FormID: "form", Limit: tt.limit}
-			if err := table(tt.rows, 4, &asked).Scan(t.Context(), q, collect(&seen)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, table(tt.rows, 4, &asked).Scan(t.Context(), q, collect(&seen)))
 			if len(seen) != tt.want || len(asked) != tt.asks {
 				t.Fatalf("%d rows by %d queries, want %d by %d", len(seen), len(asked), tt.want, tt.asks)
 			}
@@ -110,9 +109,7 @@ func TestFull(t *testing.T) {
 	} {
 		c.Limit = tt.limit
 		fill(tt.rows, make([]byte, tt.fields))
-		if got := c.Full(); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.what, got, tt.want)
-		}
+		testkit.Same(t, tt.what, c.Full(), tt.want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var ctx = context.Background()
@@ -115,9 +116,7 @@ func TestClosed(t *testing.T) {
 		outcomes := doAll(q, 1)
 		q.Close()
 		q.Close()
-		if err := q.Do(ctx, 2); !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("left after the end: %v, want %v", err, store.ErrUnavailable)
-		}
+		testkit.ErrorIs(t, "left after the end", q.Do(ctx, 2), store.ErrUnavailable)
 		batch := q.Next(nil)
 		wantValues(t, "left before the end", batch, 1)
 		answer(batch, func(int) error { return nil })
@@ -159,13 +158,9 @@ func TestCancelledWhileQueued(t *testing.T) {
 		stopSending()
 		leaveQueue()
 		for what, outcome := range map[string]<-chan error{"in the queue": inQueue, "before it": beforeQueue} {
-			if err := answered(t, outcome); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v, want %v", what, err, context.Canceled)
-			}
+			testkit.ErrorIs(t, what, answered(t, outcome), context.Canceled)
 		}
-		if q.Waiting() != 1 {
-			t.Errorf("%d wait, want the one who stays", q.Waiting())
-		}
+		testkit.Same(t, "wait", q.Waiting(), 1)
 		batch := Take(q.Next(nil))
 		wantValues(t, "to be carried out", batch, 1)
 		batch[0].Done()
@@ -188,9 +183,7 @@ func TestCancelledAfterTake(t *testing.T) {
 		refused := errors.New("refused")
 		batch[0].Err = refused
 		batch[0].Done()
-		if err := answered(t, outcome); !errors.Is(err, refused) {
-			t.Errorf("outcome %v, want %v", err, refused)
-		}
+		testkit.ErrorIs(t, "outcome", answered(t, outcome), refused)
 	})
 }
 
@@ -203,9 +196,7 @@ func TestCancelledBeforeDo(t *testing.T) {
 			t.Fatalf("do: %v, want %v", err, context.Canceled)
 		}
 	}
-	if len(q.ops) != 0 {
-		t.Errorf("%d in the queue", len(q.ops))
-	}
+	testkit.Same(t, "in the queue", len(q.ops), 0)
 }
 
 // TestCancelRace: an operation is either carried out and its caller gets its
@@ -231,9 +222,7 @@ func TestCancelRace(t *testing.T) {
 				if q.Do(leaving, &done) == nil {
 					want = 1
 				}
-				if got := done.Load(); got != want {
-					t.Errorf("carried out %d times, the caller was told %d", got, want)
-				}
+				testkit.Same(t, "carried out times, the caller was told", done.Load(), want)
 			}
 		})
 	}

@@ -8,14 +8,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestRetryable: conflicts and lost connections are tried again, but nothing that may be stored.
 func TestRetryable(t *testing.T) {
 	for code, want := range map[string]bool{"40001": true, "40P01": true, "25006": true, "53300": false, "23505": false, "57014": false} {
-		if got := isRetryable(&pgconn.PgError{Code: code}); got != want {
-			t.Errorf("%s is retryable: %v, want %v", code, got, want)
-		}
+		testkit.Same(t, code, isRetryable(&pgconn.PgError{Code: code}), want)
 	}
 	if !isRetryable(errLost) || isRetryable(fmt.Errorf("%w: %w", store.ErrInDoubt, errLost)) {
 		t.Error("a lost connection is retryable, unless a commit is in doubt")

@@ -136,8 +136,6 @@ func TestLooksAreRare(t *testing.T) {
 		from = time.Now()
 		must(t, s.wait(t.Context()))
 		storetest.Same(t, "waited", time.Since(from), maxFollowWait)
-		if err := <-hangs; !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("the list that looked: %v", err)
-		}
+		testkit.ErrorIs(t, "the list that looked", <-hangs, store.ErrUnavailable)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestAlone: of two servers one is within the call. Its lock is gone with it, also after a panic, and it holds up
@@ -27,9 +28,7 @@ func TestAlone(t *testing.T) {
 		sub := mustCreate(t, s, sample("x"))
 		const held = `SELECT count(*)::text || ' ' || count(backend_xmin)::text FROM pg_stat_activity
 			WHERE state = 'idle in transaction' AND datname = current_database()`
-		if got := queryText(t, url, held); got != "1 0" {
-			t.Errorf("idle transactions, and how many have a snapshot: %s", got)
-		}
+		testkit.Same(t, "idle transactions, and how many have a snapshot", queryText(t, url, held), "1 0")
 		return errors.Join(call(other)(), s.Delete(ctx, keyOf(sub), nil))
 	})
 	if err != nil || calls != 0 {
@@ -40,9 +39,7 @@ func TestAlone(t *testing.T) {
 		_ = s.Alone(ctx, func() error { panic("within the call") })
 	}()
 	must(t, errors.Join(call(other)(), call(s)()))
-	if calls != 2 {
-		t.Errorf("%d calls afterwards, want 2", calls)
-	}
+	testkit.Same(t, "calls afterwards", calls, 2)
 }
 
 // The statement of docs/operations.md lets keeps wait for a day after a restore.

@@ -27,12 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testkit.Must
 
 func newDatabase(t *testing.T) string {
 	t.Helper()
@@ -44,9 +39,7 @@ func openStore(t *testing.T, url string) *Store {
 	s, err := Open(ctx, Options{URL: url})
 	must(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		testkit.ErrorIs(t, "close", s.Close(), nil)
 	})
 	return s
 }

@@ -248,9 +248,7 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 		t.Errorf("logged %q", line)
 	}
 	must(t, cluster.Resume())
-	if err := <-opened; err != nil {
-		t.Errorf("open: %v", err)
-	}
+	testkit.ErrorIs(t, "open", <-opened, nil)
 	storetest.Same(t, "logged the migration", strings.Contains(<-log, "migrating the database"), true)
 
 	gone, cancel := context.WithCancel(ctx)
@@ -287,9 +285,7 @@ func TestDemoted(t *testing.T) {
 	})
 	readOnly("off")
 	testkit.Eventually(t, "writes succeed", func() bool { _, err := s.Create(ctx, sample("after")); return err == nil })
-	if err := s.Ping(ctx); err != nil {
-		t.Errorf("ping: %v", err)
-	}
+	testkit.ErrorIs(t, "ping", s.Ping(ctx), nil)
 }
 
 func TestCloseReleasesEverything(t *testing.T) {

@@ -57,9 +57,7 @@ func (l *ledger) check(t *testing.T, s *Store) {
 	t.Helper()
 	stored := storetest.Values(t, s)
 	for id, value := range l.acknowledged {
-		if stored[id] != value {
-			t.Errorf("submission %d was acknowledged as %q and is %q", id, value, stored[id])
-		}
+		testkit.Same(t, id, stored[id], value)
 	}
 	times := map[string]int{}
 	for _, value := range stored {
@@ -186,9 +184,7 @@ func TestStopped(t *testing.T) {
 	began := time.Now()
 	for range 2 {
 		for what, err := range calls() {
-			if !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
-			}
+			testkit.ErrorIs(t, what, err, store.ErrUnavailable)
 		}
 	}
 	if took := time.Since(began); took > acquireTimeout*12 {

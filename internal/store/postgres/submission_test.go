@@ -23,9 +23,7 @@ func TestBlockedCallsEnd(t *testing.T) {
 	_, update := s.Update(ctx, keyOf(sub), set("field", "y"))
 	_, get := s.Get(ctx, keyOf(sub))
 	for what, err := range map[string]error{"create": create, "update": update, "get": get, "delete": s.Delete(ctx, keyOf(sub), nil)} {
-		if !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("%s: %v, want %v", what, err, store.ErrUnavailable)
-		}
+		testkit.ErrorIs(t, what, err, store.ErrUnavailable)
 	}
 	release()
 	testkit.Eventually(t, "creates succeed", func() bool { _, err := s.Create(ctx, sample("z")); return err == nil })

@@ -64,9 +64,7 @@ func oneBatch(t *testing.T, s *Store, url string, ops ...func() error) []error {
 	errs := make([]error, len(ops))
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := s.Create(ctx, sample("busy")); err != nil {
-			t.Errorf("keep the worker busy: %v", err)
-		}
+		testkit.ErrorIs(t, "keep the worker busy", testkit.ErrorOf(s.Create(ctx, sample("busy"))), nil)
 	})
 	waiting(t, url, 1)
 	for i, op := range ops {
@@ -111,9 +109,7 @@ func TestQueuedCreatesShareOneStatement(t *testing.T) {
 		ops, want = append(ops, op), append(want, err)
 	}
 	for i, err := range oneBatch(t, s, url, ops...) {
-		if !errors.Is(err, want[i]) {
-			t.Errorf("operation %d: %v, want %v", i, err, want[i])
-		}
+		testkit.ErrorIs(t, i, err, want[i])
 	}
 	storetest.Same(t, "transactions", transactions(t, url), "3")
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+100-1-9)
@@ -141,9 +137,7 @@ func TestRepeatsInOneBatch(t *testing.T) {
 		if i%3 == 2 || i%3 == 1 && i > 1 {
 			want = store.ErrKeyUsed
 		}
-		if !errors.Is(err, want) {
-			t.Errorf("operation %d: %v, want %v", i, err, want)
-		}
+		testkit.ErrorIs(t, i, err, want)
 	}
 	storetest.Same(t, "transactions", transactions(t, url), "3")
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 1+1+10+1)
@@ -164,9 +158,7 @@ func TestTwoStatementsInFlight(t *testing.T) {
 	testkit.Eventually(t, "the next is queued", func() bool { return s.writer.queue.Waiting() == workers+1 })
 	release()
 	for range workers + 1 {
-		if err := <-done; err != nil {
-			t.Errorf("create: %v", err)
-		}
+		testkit.ErrorIs(t, "create", <-done, nil)
 	}
 }
 
@@ -247,9 +239,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.insert(ctx, ops) }()
 	waiting(t, url, 1)
-	if err := take(-1, "key 1"); err != nil {
-		t.Errorf("the other transaction failed: %v", err)
-	}
+	testkit.ErrorIs(t, "the other transaction failed", take(-1, "key 1"), nil)
 	must(t, testkit.ErrorOf(other.Exec(ctx, `ROLLBACK`)))
 	if err := <-done; err != nil {
 		t.Fatalf("insert: %v", err)

@@ -288,9 +288,7 @@ func TestRestoreRefusesAStoreInUse(t *testing.T) {
 	wantError(t, restore(ctx, file, target), "is a store and no backup")
 	wantFiles(t, parent)
 	must(t, s.Close())
-	if err := restore(ctx, file, target); err != nil {
-		t.Errorf("restore from a store that was closed: %v", err)
-	}
+	testkit.ErrorIs(t, "restore from a store that was closed", restore(ctx, file, target), nil)
 	storetest.Same(t, "restored", len(storetest.Values(t, openStore(t, target))), 1)
 }
 
@@ -330,9 +328,7 @@ func TestBackupHasNoTransientRows(t *testing.T) {
 	if !contains(t, filepath.Join(copyDir, FileName), sealed) {
 		t.Fatal("the test looks at the wrong file")
 	}
-	if _, err := s.Session(ctx, session.Hash); err != nil {
-		t.Errorf("the store has lost its session: %v", err)
-	}
+	testkit.ErrorIs(t, "the store has lost its session", testkit.ErrorOf(s.Session(ctx, session.Hash)), nil)
 	must(t, restore(ctx, filepath.Join(copyDir, FileName), restored))
 	if n := size(backup); n > 512<<10 {
 		t.Errorf("the backup has %d bytes", n)

@@ -18,6 +18,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // logOf sends the log of the store to a buffer.
@@ -88,9 +89,7 @@ func TestCheckpointsFail(t *testing.T) {
 	}
 	reason := "write " + filepath.Join(dir, FileName) + ": input/output error"
 	wantLines(t, s, log, map[string]int{"level=ERROR": 1, "check the disk": 1, reason: 1, "work again": 0})
-	if err := s.Ping(ctx); err != nil {
-		t.Errorf("ping below the limit: %v", err)
-	}
+	testkit.ErrorIs(t, "ping below the limit", s.Ping(ctx), nil)
 
 	grow(t, s, 2000)
 	if err := s.Ping(ctx); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "write-ahead log") {
@@ -102,9 +101,7 @@ func TestCheckpointsFail(t *testing.T) {
 	disk.fault.Store(nil)
 	_ = s.Ping(ctx) // requests a checkpoint, since there may be no writes
 	_ = s.Ping(ctx) // the writer has made it before this one
-	if err := s.Ping(ctx); err != nil {
-		t.Errorf("ping, with a disk that works: %v", err)
-	}
+	testkit.ErrorIs(t, "ping, with a disk that works", s.Ping(ctx), nil)
 	wantLines(t, s, log, map[string]int{"level=ERROR": 1, "work again": 1})
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "first", 2: "writes go on"})
 	checkIntegrity(t, s)

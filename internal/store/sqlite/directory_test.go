@@ -114,9 +114,7 @@ func TestNewStoreIsLogged(t *testing.T) {
 	dir := t.TempDir()
 	for _, times := range []int{1, 0} {
 		s, log := openLogged(t, dir)
-		if n := strings.Count(log.String(), `msg="made a new store" directory=`+dir); n != times {
-			t.Errorf("it is logged %d times, want %d", n, times)
-		}
+		testkit.Same(t, "it is logged times", strings.Count(log.String(), `msg="made a new store" directory=`+dir), times)
 		must(t, s.Close())
 	}
 }

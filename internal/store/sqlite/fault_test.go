@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // walSize is the length of the WAL file. Not all of it need be in use.
@@ -87,9 +88,7 @@ func TestCommitFailsForAll(t *testing.T) {
 		func() error { return s.Delete(ctx, first, nil) }, // the first delete did not happen after all
 	)
 	for i, err := range errs {
-		if !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("operation %d: %v, want %v", i, err, store.ErrUnavailable)
-		}
+		testkit.ErrorIs(t, i, err, store.ErrUnavailable)
 	}
 	disk.fault.Store(nil)
 	storetest.Same(t, "stored", storetest.Values(t, s), map[int64]string{1: "before"})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3/util/vfsutil"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // disk is a VFS over the operating system's that injects faults: a full or a
@@ -46,9 +48,7 @@ func openOnDisk(t *testing.T, dir string) (*Store, *disk) {
 	must(t, err)
 	t.Cleanup(func() {
 		d.fault.Store(nil)
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		testkit.ErrorIs(t, "close", s.Close(), nil)
 	})
 	return s, d
 }

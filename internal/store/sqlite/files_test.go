@@ -80,9 +80,7 @@ func TestUploadThatWasGivenUp(t *testing.T) {
 	})
 	chunk := make([]byte, engine.ChunkBytes)
 	_, err := s.StageFile(ctx, io.MultiReader(bytes.NewReader(chunk), stall, bytes.NewReader(chunk)))
-	if !errors.Is(err, store.ErrNoFile) {
-		t.Errorf("stage: %v, want %v", err, store.ErrNoFile)
-	}
+	testkit.ErrorIs(t, "stage", err, store.ErrNoFile)
 	contentsLeft(t, s, 0, 0)
 }
 

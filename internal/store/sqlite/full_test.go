@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -30,9 +29,7 @@ func limitPages(t *testing.T, s *Store, more int64) {
 
 func mustBeFull(t *testing.T, what string, err error) {
 	t.Helper()
-	if !errors.Is(err, store.ErrFull) {
-		t.Errorf("%s: %v, want %v", what, err, store.ErrFull)
-	}
+	testkit.ErrorIs(t, what, err, store.ErrFull)
 }
 
 // TestFullForOne: an operation that is too large does not fail the others of its

@@ -91,9 +91,7 @@ func TestFilesComeBack(t *testing.T) {
 		}
 		rename(t, away, dir)
 		mustCreate(t, s, sample("after"))
-		if err := s.Ping(ctx); err != nil {
-			t.Errorf("ping: %v", err)
-		}
+		testkit.ErrorIs(t, "ping", s.Ping(ctx), nil)
 	}
 	for line, want := range map[string]int{"Stop the server": 2, "are back": 2} {
 		if n := strings.Count(log.String(), line); n != want {

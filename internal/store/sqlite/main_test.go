@@ -27,21 +27,14 @@ func TestMain(m *testing.M) {
 
 var ctx = context.Background()
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = testkit.Must
 
 func openStore(t *testing.T, dir string) *Store {
 	t.Helper()
 	s, err := Open(ctx, dir, Options{})
 	must(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+		testkit.ErrorIs(t, "close", s.Close(), nil)
 	})
 	return s
 }
@@ -119,9 +112,7 @@ func oneBatch(t *testing.T, s *Store, ops ...func() error) []error {
 	errs := make([]error, len(ops))
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }); err != nil {
-			t.Errorf("keep the writer busy: %v", err)
-		}
+		testkit.ErrorIs(t, "keep the writer busy", s.writer.do(ctx, func(*tx) error { close(busy); <-release; return nil }), nil)
 	})
 	<-busy
 	for i, op := range ops {

@@ -244,9 +244,7 @@ func TestAnyDirectoryName(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), name)
 		s := openStore(t, dir)
 		mustCreate(t, s, sample(name))
-		if _, err := os.Stat(filepath.Join(dir, FileName+"-wal")); err != nil {
-			t.Errorf("%q: %v", name, err)
-		}
+		testkit.ErrorIs(t, name, testkit.ErrorOf(os.Stat(filepath.Join(dir, FileName+"-wal"))), nil)
 	}
 }
 
@@ -292,12 +290,8 @@ func TestRowIDs(t *testing.T) {
 	second := mustCreate(t, s, other)
 	for _, id := range []int64{0, -1, maxID + 1 + second.ID, 1<<63 - 1, -1 << 62} {
 		key := store.Key{PageID: 1, FormID: "form", ID: id}
-		if _, err := s.Get(ctx, key); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("get %d: %v, want %v", id, err, store.ErrNotFound)
-		}
-		if err := s.Delete(ctx, key, nil); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("delete %d: %v, want %v", id, err, store.ErrNotFound)
-		}
+		testkit.ErrorIs(t, id, testkit.ErrorOf(s.Get(ctx, key)), store.ErrNotFound)
+		testkit.ErrorIs(t, id, s.Delete(ctx, key, nil), store.ErrNotFound)
 	}
 	for after, want := range map[int64][2]int{0: {1, 1}, 1: {0, 0}, maxID: {0, 1}, maxID + 1: {0, 1}, 1<<63 - 1: {0, 1}} {
 		for i, descending := range []bool{false, true} {

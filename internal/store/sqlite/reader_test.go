@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func openForReading(t *testing.T, dir string) *Store {
@@ -90,9 +90,7 @@ func TestReaderDoesNotWrite(t *testing.T) {
 		"clear":   func() error { return reader.Clear(ctx) },
 		"ping":    func() error { return reader.Ping(ctx) },
 	} {
-		if err := write(); !errors.Is(err, errReadOnly) {
-			t.Errorf("%s: %v", what, err)
-		}
+		testkit.ErrorIs(t, what, write(), errReadOnly)
 	}
 	found, err := reader.Definition(ctx, key)
 	must(t, err)

@@ -248,7 +248,5 @@ func TestLostWithItsIndex(t *testing.T) {
 	must(t, err)
 	_, err = index.Write(make([]byte, size(path+"-shm")))
 	must(t, errors.Join(err, index.Close()))
-	if _, err := s.Create(ctx, sample("would be lost")); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("a create after it: %v", err)
-	}
+	testkit.ErrorIs(t, "a create after it", testkit.ErrorOf(s.Create(ctx, sample("would be lost"))), store.ErrUnavailable)
 }

@@ -93,9 +93,7 @@ func TestLostRaces(t *testing.T) {
 	calls := 0
 	updated, err := s.Update(ctx, key, func(sub forms.Submission) (store.Change, error) {
 		if calls++; calls <= lost {
-			if _, err := s.Update(ctx, key, add(fmt.Sprint("other", calls))); err != nil {
-				t.Errorf("the other update: %v", err)
-			}
+			testkit.ErrorIs(t, "the other update", testkit.ErrorOf(s.Update(ctx, key, add(fmt.Sprint("other", calls)))), nil)
 		}
 		return add("mine")(sub)
 	})
@@ -121,9 +119,7 @@ func TestDeletedDuringMerge(t *testing.T) {
 	sub := mustCreate(t, s, sample("first"))
 	key := keyOf(sub)
 	_, err := s.Update(ctx, key, func(forms.Submission) (store.Change, error) { return store.Change{}, s.Delete(ctx, key, nil) })
-	if !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("update: %v, want %v", err, store.ErrNotFound)
-	}
+	testkit.ErrorIs(t, "update", err, store.ErrNotFound)
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 0)
 }
 
@@ -157,7 +153,5 @@ func TestLimitAfterARollback(t *testing.T) {
 	if errs[0] == nil {
 		t.Fatalf("the transaction was not rolled back: %v", errs)
 	}
-	if _, err := s.Create(t.Context(), n); err != nil {
-		t.Errorf("create after the rollback: %v", err)
-	}
+	testkit.ErrorIs(t, "create after the rollback", testkit.ErrorOf(s.Create(t.Context(), n)), nil)
 }

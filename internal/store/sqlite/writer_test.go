@@ -60,9 +60,7 @@ func TestQueuedWritesShareOneCommit(t *testing.T) {
 	}
 	commits := countCommits(t, s)
 	for i, err := range oneBatch(t, s, ops...) {
-		if !errors.Is(err, want[i]) {
-			t.Errorf("operation %d: %v, want %v", i, err, want[i])
-		}
+		testkit.ErrorIs(t, i, err, want[i])
 	}
 	storetest.Same(t, "commits", *commits, commitsOfOneBatch)
 
@@ -117,9 +115,7 @@ func TestWhileBusy(t *testing.T) {
 	if err := <-freed; err != nil {
 		t.Error(err)
 	}
-	if err := s.Ping(ctx); err != nil {
-		t.Errorf("ping afterwards: %v", err)
-	}
+	testkit.ErrorIs(t, "ping afterwards", s.Ping(ctx), nil)
 	storetest.Same(t, "stored", len(storetest.Values(t, s)), 0)
 }
 

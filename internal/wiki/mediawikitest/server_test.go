@@ -6,15 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
 )
 
 func get(t *testing.T, address string) string {
 	t.Helper()
 	res, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -30,14 +29,10 @@ func TestServer(t *testing.T) {
 	s.Stop()
 	s.Restart()
 	const raw = "/index.php?title=A_page&action=raw"
-	if got := get(t, s.URL+raw); got != "some text" {
-		t.Errorf("after the restart the page is %q", got)
-	}
+	testkit.Same(t, "after the restart the page", get(t, s.URL+raw), "some text")
 	other := mediawikitest.Start(t)
 	other.Write("A page", "another text")
-	if got := get(t, s.URL+raw); got != "some text" {
-		t.Errorf("beside another wiki the page is %q", got)
-	}
+	testkit.Same(t, "beside another wiki the page", get(t, s.URL+raw), "some text")
 	get(t, s.API+"?action=query&meta=siteinfo&format=json")
 	get(t, s.API+"?action=query&prop=info&meta=userinfo&titles=A_page&format=json")
 	if got, want := s.Calls(), []string{"siteinfo", "info"}; !slices.Equal(got, want) {
