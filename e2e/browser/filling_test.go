@@ -1,9 +1,12 @@
 package browser
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/formulary/formulary/internal/browsertest"
 	"github.com/formulary/formulary/internal/testkit"
@@ -20,6 +23,9 @@ func TestFilling(t *testing.T) {
 	t.Parallel()
 	s := newSiteOf(t, "testdata/filling", browsertest.Options{})
 	t.Run("drafts", func(t *testing.T) { drafts(t, s) })
+	t.Run("drafts have bounds", func(t *testing.T) { draftsHaveBounds(t, s) })
+	t.Run("questions", func(t *testing.T) { questions(t, s) })
+	t.Run("sending", func(t *testing.T) { sendingOnce(t, s) })
 	t.Run("numbers", func(t *testing.T) { numbers(t, s) })
 	t.Run("scales and grids", func(t *testing.T) { scalesAndGrids(t, s) })
 	t.Run("stored files", func(t *testing.T) { storedFiles(t, s) })
@@ -42,12 +48,18 @@ func drafts(t *testing.T, s *site) {
 	p.Fill("Why so much?", "It is\nlarge.")
 	p.Select("Size", "large")
 	p.In("Extras").Click("checkbox", "express")
-	file := filepath.Join(t.TempDir(), "offer.txt")
-	testkit.WriteFile(t, file, "An offer")
-	p.Attach("Offer", file)
+	dir := t.TempDir()
+	offers := []string{filepath.Join(dir, "offer.txt"), filepath.Join(dir, "more.txt")}
+	for _, file := range offers {
+		testkit.WriteFile(t, file, "An offer")
+	}
+	p.Attach("Offer", offers...)
 	stored(p, "offer.txt")
 	p.Reload()
-	p.want(back+" It was not sent yet. Files are not kept: choose “offer.txt” again.", "Why so much?")
+	p.Fill("Item", "Desk")
+	p.Fill("Item", " Desk ")
+	p.Reload() // the names stay until files are chosen
+	p.want(back+" It was not sent yet. Files are not kept: choose “offer.txt”, “more.txt” again.", "Why so much?")
 	p.Check()
 	wantTyped := func(p *page) {
 		t.Helper()
@@ -68,8 +80,12 @@ func drafts(t *testing.T, s *site) {
 	p.want("You typed something here earlier. It was not sent yet.")
 	p.wantNot(back)
 	p.Check()
+	key := keyOf(p)
 	p.Click("button", "Restore")
 	wantTyped(p)
+	if keyOf(p) == key {
+		t.Error("what is restored is sent with another key")
+	}
 
 	p.press("Send")
 	p.want("Desk", "100.50", "It is\nlarge.")
@@ -83,8 +99,7 @@ func drafts(t *testing.T, s *site) {
 	p.goTo(own)
 	p.follow("Change")
 	p.Fill("Price", "99")
-	stored(p, `99`)
-	p.Reload()
+	p.Reload() // before a pause
 	p.want(back)
 	p.wantValue("Price", "99")
 	p.wantValue("Item", "Desk")
@@ -125,6 +140,171 @@ func drafts(t *testing.T, s *site) {
 	})
 }
 
+// keyOf is the key that a form is sent with.
+func keyOf(p *page) string {
+	p.t.Helper()
+	return browsertest.Eval[string](p.Page, `document.querySelector("[name=_key]").value`)
+}
+
+// draftsHaveBounds: drafts that are old, too long, too many or spoiled are not kept.
+func draftsHaveBounds(t *testing.T, s *site) {
+	p := s.as(t, ann, order)
+	kept := func(want int) {
+		t.Helper()
+		const names = `Object.keys(localStorage).filter(n => n.startsWith("formulary.draft "))`
+		testkit.Same(t, "drafts", browsertest.Eval[int](p.Page, names+".length"), want)
+	}
+	const back, earlier = "What you typed here earlier is back.", "You typed something here earlier."
+	for _, tt := range []struct {
+		change string // of the draft, while another page is open
+		says   string // on the page of the form; "" if nothing is left
+		kept   int
+	}{
+		{``, back + " It was not sent yet.", 1},
+		{`draft.time -= 29 * day`, back, 1},
+		{`draft.time -= 31 * day`, "", 0},
+		{`draft = "spoiled"`, "", 0},
+		{`draft.tag = "2"`, earlier + " It was changed elsewhere since. It was not sent yet.", 1},
+		{`draft.values = {what: ["Desk"], thing: ["Sofa"], size: ["big"]}`, back, 1}, // earlier names
+		{`draft.sent = true, draft.key = "first"`, back + " You have sent it, but it was not confirmed. Send it again: it is stored once.", 1},
+		{`for (let i = 1; i <= 25; i++) localStorage["formulary.draft other /" + i] = JSON.stringify({time: draft.time - i})`, back, 20},
+	} {
+		browsertest.Eval[any](p.Page, `localStorage.clear(), 0`)
+		p.goTo(order)
+		p.Fill("Item", "Desk")
+		p.Select("Size", "large")
+		p.goTo("/")
+		browsertest.Eval[any](p.Page, `(() => {
+			const day = 24 * 3600 * 1000, [name] = Object.keys(localStorage);
+			let draft = JSON.parse(localStorage[name]);
+			`+tt.change+`;
+			localStorage[name] = typeof draft === "string" ? draft : JSON.stringify(draft);
+		})()`)
+		p.goTo(order)
+		item, size := "", ""
+		if tt.says == "" {
+			p.wantNot("earlier")
+		} else if p.want(tt.says); strings.Contains(tt.says, back) {
+			item, size = "Desk", "large"
+		}
+		p.wantValue("Item", item)
+		p.wantValue("Size", size)
+		kept(tt.kept)
+		if tt.kept == 20 && !browsertest.Eval[bool](p.Page, `"formulary.draft other /19" in localStorage && !("formulary.draft other /20" in localStorage)`) {
+			t.Error("others than the oldest are removed")
+		}
+		if strings.Contains(tt.change, `"first"`) {
+			testkit.Same(t, "key", keyOf(p), "first")
+			p.Click("button", "Discard")
+			if keyOf(p) == "first" {
+				t.Error("another answer has the key of what was sent")
+			}
+			kept(0)
+		}
+	}
+
+	// What is erased, too long, or typed after a sign-out in another tab is not kept.
+	for _, text := range []string{"", strings.Repeat("x", 100_000), "Lamp"} {
+		browsertest.Eval[any](p.Page, `localStorage.clear(), 0`)
+		p.goTo(order)
+		p.Fill("Item", "Chair")
+		if text == "Lamp" {
+			browsertest.Eval[any](p.Page, `localStorage["formulary.signedOut"] = "now"`)
+		}
+		p.Fill("Item", text)
+		p.goTo("/")
+		kept(0)
+	}
+	p.goTo(order + "?item=Chair")
+	p.Fill("Price", "7")
+	p.goTo(order + "?item=Chair")
+	p.want(back)
+	p.wantValue("Item", "Chair")
+	p.wantValue("Price", "7")
+	p.goTo(order + "?item=Sofa")
+	p.want(earlier)
+	p.Fill("Price", "8")
+	p.Click("button", "Restore")
+	p.wantValue("Item", "Sofa")
+	p.wantValue("Price", "8") // it is newer
+	browsertest.Eval[any](p.Page, `Object.defineProperty(window, "localStorage", {get() { throw new Error("refused") }}), 0`)
+	p.Fill("Item", "Lamp")
+	p.press("Send")
+	p.want("This is what was sent.", "Lamp")
+}
+
+const review = "/page/23/form/review"
+
+// questions show and hide as answers change. Their ids hide members of the form.
+func questions(t *testing.T, s *site) {
+	p := s.as(t, ann, review)
+	want := func(announced, shown string) {
+		t.Helper()
+		testkit.Same(t, "it says", said(p), announced)
+		// Questions that show are in a section that shows, and have controls that can be used.
+		const state = `Array.from(document.querySelectorAll("[data-field]"), (q) => q.hidden ?
+			(q.querySelector(":enabled") ? q.dataset.field + " is sent" : "") :
+			q.checkVisibility() && !q.querySelector(":disabled") ? q.dataset.field : q.dataset.field + " can't be used").filter(Boolean).join(" ")`
+		testkit.Same(t, "questions", browsertest.Eval[string](p.Page, state), shown)
+		testkit.Same(t, "the section shows", browsertest.Eval[bool](p.Page, `!document.querySelector("[data-section]").hidden`), shown != "rating")
+	}
+	want("", "rating")
+	testkit.Same(t, "the Enter key presses", browsertest.Eval[string](p.Page, `document.querySelector("[data-update]").type`), "button")
+	const four = "4 questions added: What went wrong?, Topics, Other and 1 more."
+	p.In("Rating").Click("radio", "1")
+	want(four, "rating reason topics hasAttribute matches")
+	p.In("Rating").Click("radio", "2")
+	want(four, "rating reason topics hasAttribute matches")
+	p.In("Topics").Click("checkbox", "a")
+	p.In("Topics").Click("checkbox", "b")
+	want("1 question added: Both.", "rating reason topics append hasAttribute matches")
+	// Half of a pair of surrogates is sent as U+FFFD.
+	browsertest.Eval[any](p.Page, `(e => { e.value = "so \uD83D bad"; e.dispatchEvent(new Event("input", {bubbles: true})) })(document.querySelector("textarea"))`)
+	want("1 question added: Proof.", "rating reason topics append proof hasAttribute matches")
+	file := filepath.Join(t.TempDir(), "a.txt")
+	testkit.WriteFile(t, file, "A")
+	p.Attach("Proof", file)
+	want("Added: a.txt. 1 question added: Thanks.", "rating reason topics append proof querySelectorAll hasAttribute matches")
+	p.Click("button", "Remove a.txt")
+	want("1 question removed: Thanks.", "rating reason topics append proof hasAttribute matches")
+	p.Attach("Proof", file)
+	p.In("Rating").Click("radio", "5")
+	const seven = "7 questions removed: What went wrong?, Topics, Both and 4 more."
+	want(seven, "rating")
+	// The browser puts back what was typed.
+	browsertest.Eval[any](p.Page, `document.querySelector("[name=rating]").checked = true, dispatchEvent(new Event("pageshow")), 0`)
+	want(seven, "rating reason topics append proof querySelectorAll hasAttribute matches")
+	p.In("Rating").Click("radio", "5")
+	p.press("Send") // by the browser, as the file is not sent
+	p.want("This is what was sent.", "Rating\n5")
+	p.wantNot("a.txt")
+}
+
+// sendingOnce: a form is sent once, and again if there was no answer. One with files says
+// how far it is, and stays as it is when the answer is no page with a form.
+func sendingOnce(t *testing.T, s *site) {
+	script, err := os.ReadFile("testdata/sending.js")
+	testkit.Must(t, err)
+	got := browsertest.Eval[string](s.as(t, ann, order).Page, string(script))
+	const left = " What you entered is still here. | enabled | 1 | true | true"
+	want := `twice | true | enabled | false | disabled | nothing
+back | enabled | true
+back at once | enabled | true
+stopped | disabled | enabled | true
+another form | true | true
+upload | false | disabled | 1 | Sending… | 1 Sending… | 24 Sending… | 25 Sending: 25 % | 26 Sending: 25 % | 49 Sending: 25 % | 60 Sending: 60 % | 99 Sending: 99 % | 100 Sent. Waiting for the answer…
+no answer | The server did not answer. Check your connection and the size of the files, then try again.` + left + `
+again | false | 
+too large | A file is too large.` + left + ` | false
+unavailable | Try again in a moment.` + left + ` | false
+not a page | The server refused the form (status 413). Check your connection and the size of the files, then try again.` + left + ` | false
+refused | true | true | false | 1 | enabled | false
+signed out | 1 | /login | main`
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // numbers are understood as people write them, at once. One that can mean two is refused.
 func numbers(t *testing.T, s *site) {
 	p := s.as(t, ben, order)
@@ -139,7 +319,11 @@ func numbers(t *testing.T, s *site) {
 	p.wantStatus(422)
 	p.wantProblems("“Price” must be written as 1000 or as 1.0000: 1.000 can mean either")
 	p.wantValue("Price", "1.000")
+	p.wantNot("earlier")
 	p.Check()
+	p.goTo(order)
+	p.want("What you typed here earlier is back. It was not sent yet.") // also if it was refused
+	p.wantValue("Price", "1.000")
 	p.Fill("Price", "1'000")
 	p.Fill("Why so much?", "It is large.")
 	p.press("Send")

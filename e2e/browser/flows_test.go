@@ -81,8 +81,15 @@ func signInAndOut(t *testing.T, s *site) {
 	p.signIn(ann)
 	p.wantPath(trip)
 	p.want(ann)
+	// A page that another tab has kept in memory is loaded again after a sign-out.
+	q := p.tab(trip)
+	const comesBack = `dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}))`
+	browsertest.Eval[any](q.Page, "window.stays = true, "+comesBack)
 	p.press("Sign out")
 	p.wantPath("/login")
+	testkit.Same(t, "the page stays before the sign-out", browsertest.Eval[bool](q.Page, "window.stays === true"), true)
+	q.Loads(func() { browsertest.Eval[any](q.Page, comesBack) })
+	q.wantPath("/login?next=%2Fpage%2F1%2Fform%2Ftrip")
 	p.back("/login?next=%2Fpage%2F1%2Fform%2Ftrip")
 }
 
@@ -173,6 +180,8 @@ func fillIn(t *testing.T, s *site) {
 	wantTyped()
 	p.Click("link", "“Seats” must be a number such as 12 or -3.5")
 	p.Wait("the link leads to the field", func() bool { return p.Focused() == `textbox "Seats"` })
+	const inView = `(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.activeElement.closest("[data-field]").getBoundingClientRect())`
+	testkit.Same(t, "the question is in view", browsertest.Eval[bool](p.Page, inView), true)
 	wantTyped()
 	p.Fill("E-mail", "ann@example.org")
 	p.Fill("Seats", "2")
@@ -246,6 +255,7 @@ func uploadFile(t *testing.T, s *site) {
 	p.wantProblems()
 	p.Check()
 	p.wantValue("Your name", "Ann Other")
+	testkit.Same(t, "the file is wrong", browsertest.Eval[string](p.Page, `document.querySelector("[type=file]").ariaInvalid`), "true")
 	if !s.options.NoScript {
 		p.Click("button", "Remove ticket.exe")
 	}
@@ -320,6 +330,9 @@ func anonymous(t *testing.T, s *site) {
 	p.want("You have sent your answers to this form.")
 	p.Check()
 	p.goTo(suggestions)
+	p.Fill("Idea", "Ice")
+	p.Reload()
+	p.wantValue("Idea", "") // no draft of what is anonymous
 	p.Fill("Idea", "Ice cream")
 	p.press("Send")
 	p.want("Your answers were sent, without your name.")

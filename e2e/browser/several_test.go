@@ -40,6 +40,7 @@ func approveRequests(t *testing.T, s *site) {
 	}
 	click(1, func() { p.follow("20 waiting in “Purchases”") })
 	p.Check()
+	testkit.Same(t, "the zone of times", strings.Contains(p.Text(), "(UTC)"), s.options.NoScript) // else it is the reader's
 	click(2, func() { p.Select("Set", "State: Granted") })
 	all("Set", "Change selected")
 	p.want("State: Granted (20).", "No submission matches.")

@@ -322,6 +322,7 @@ func TestFileOverTheLimit(t *testing.T) {
 			// The browser knows before it sends the file.
 			p.WaitText("“ticket.txt” is too large: at most 100 kB each.")
 			p.Click("button", "Send")
+			testkit.Same(t, "focus", p.Focused(), `button "Ticket"`)
 			p.Check()
 			state := func() string {
 				return browsertest.Eval[string](p.Page, `(() => {

@@ -3,8 +3,6 @@
 package web
 
 import (
-	"fmt"
-	"os"
 	"path"
 	"testing"
 
@@ -14,8 +12,8 @@ import (
 // The race detector makes the engine many times slower, so files that use it leave out
 // race builds.
 
-// newVM returns a JavaScript engine in which modules import each other by file
-// name: those of static, and those of testdata.
+// newVM returns a JavaScript engine in which the modules of static import each other by
+// file name.
 func newVM(t *testing.T) *quickjs.VM {
 	t.Helper()
 	vm, err := quickjs.NewVM()
@@ -28,20 +26,13 @@ func newVM(t *testing.T) *quickjs.VM {
 		}
 	})
 	vm.SetModuleLoader(
-		func(_ *quickjs.VM, name string) (string, error) { return readScript(name) },
+		func(_ *quickjs.VM, name string) (string, error) {
+			text, err := staticFS.ReadFile("static/" + name)
+			return string(text), err
+		},
 		func(_ *quickjs.VM, _, name string) (string, error) { return path.Base(name), nil },
 	)
 	return vm
-}
-
-func readScript(name string) (string, error) {
-	text, err := staticFS.ReadFile("static/" + name)
-	if err != nil {
-		if text, err = os.ReadFile("testdata/" + name); err != nil {
-			return "", fmt.Errorf("find module %s in static and testdata: %w", name, err)
-		}
-	}
-	return string(text), nil
 }
 
 // runModule evaluates the source of a module.
