@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -35,7 +36,7 @@ var (
 	contentLength = []byte("\r\nContent-Length: ")
 )
 
-// do sends a request and reads its answer, which must have the message's status.
+// do sends a request and reads its answer, which must have a status of the message.
 func (c *client) do(m *message, request []byte) error {
 	if _, err := c.conn.Write(request); err != nil {
 		return err
@@ -61,8 +62,8 @@ func (c *client) do(m *message, request []byte) error {
 	if err := c.readTo(body + size); err != nil {
 		return err
 	}
-	if status := string(c.answer[len("HTTP/1.1 "):][:3]); status != strconv.Itoa(m.status) {
-		return fmt.Errorf("answered with status %s instead of %d: %s", status, m.status, c.answer)
+	if status := string(c.answer[len("HTTP/1.1 "):][:3]); !strings.Contains(m.statuses, status) {
+		return fmt.Errorf("answered with status %s instead of %s: %s", status, m.statuses, c.answer)
 	}
 	return nil
 }
