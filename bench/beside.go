@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,16 +124,11 @@ func sendFile(ctx context.Context, server *process, file io.Reader) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// receiver takes all events at once.
-var receiver = sync.OnceValue(func() string {
-	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })).URL
+// hook is a webhook for all changes. Its receiver takes them at once.
+var hook = sync.OnceValue(func() string {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	return fmt.Sprintf("hooks: [{name: bench, url: %q, secret: %s, allowPrivate: true}]\n", receiver.URL, strings.Repeat("AAAA", 8))
 })
-
-func hookFlags(b *bench) ([]string, error) {
-	text := fmt.Sprintf("hooks: [{name: bench, url: %q, secret: %s, allowPrivate: true}]\n", receiver(), strings.Repeat("AAAA", 8))
-	file := b.path("hooks.yaml")
-	return []string{"--hooks", file}, os.WriteFile(file, []byte(text), 0o600)
-}
 
 // onlyInTurn stops the server while others have their turn: it would go on to deliver events.
 func onlyInTurn(t task) task {

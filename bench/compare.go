@@ -18,10 +18,7 @@ func (b *bench) prepare(ctx context.Context, m *measurement, p program) (*proces
 	if s.rows < 0 {
 		s.rows = b.rows
 	}
-	key := fmt.Sprint(m.engine, s.name, p)
-	if f, ok := p.(formulary); ok {
-		key += string(f.engine)
-	}
+	key := filled{p, s.name}
 	if !b.made[key] {
 		if s.rows > 0 {
 			fmt.Printf("  %s: storing %s submissions\n", p, grouped(float64(s.rows)))
@@ -70,19 +67,21 @@ func (b *bench) measure(ctx context.Context, m *measurement) ([]figure, error) {
 func (b *bench) round(
 	ctx context.Context, m *measurement, contenders []rival, take func(...runner) ([]sample, error),
 ) (samples []sample, err error) {
-	servers := map[string]*process{} // by program
+	servers := map[program]*process{}
+	for _, c := range contenders {
+		if servers[c.program] != nil {
+			continue
+		}
+		server, errStart := b.prepare(ctx, m, c.program)
+		if errStart != nil {
+			return nil, errStart
+		}
+		defer func() { err = errors.Join(err, server.stop()) }()
+		servers[c.program] = server
+	}
 	var runners []runner
 	for _, c := range contenders {
-		server := servers[c.program.String()]
-		if server == nil {
-			var errStart error
-			if server, errStart = b.prepare(ctx, m, c.program); errStart != nil {
-				return nil, errStart
-			}
-			defer func() { err = errors.Join(err, server.stop()) }()
-			servers[c.program.String()] = server
-		}
-		run, end, err := c.task(ctx, server)
+		run, end, err := c.task(ctx, servers[c.program])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}

@@ -41,18 +41,24 @@ func main() {
 	}
 }
 
+// filled is a store that a program has filled.
+type filled struct {
+	program program
+	store   string
+}
+
 // bench is one run of the whole.
 type bench struct {
 	interval     time.Duration // that each lane is measured for in a round
 	rounds       int
 	rows         int64 // of the store that is to be large
 	only         *regexp.Regexp
-	work         string          // folder of this run
-	binary       string          // the built formulary
-	before       string          // an older formulary to compare with; "" for none
-	pocketBinary string          // the built PocketBase, once needed
-	made         map[string]bool // stores
-	postgres     *cluster        // once needed
+	work         string // folder of this run
+	binary       string // the built formulary
+	before       string // an older formulary to compare with; "" for none
+	pocketBinary string // the built PocketBase, once needed
+	made         map[filled]bool
+	postgres     *cluster // once needed
 }
 
 func run(ctx context.Context) (err error) {
@@ -125,7 +131,7 @@ func newBench() (*bench, error) {
 		}
 	}
 	interval := time.Duration(*seconds * float64(time.Second))
-	return &bench{interval: interval, rounds: *rounds, only: re, rows: *rows, before: *before, made: map[string]bool{}}, nil
+	return &bench{interval: interval, rounds: *rounds, only: re, rows: *rows, before: *before, made: map[filled]bool{}}, nil
 }
 
 // setUp builds the binary and what it serves.

@@ -74,10 +74,10 @@ var tables = []table{
 		{name: "limited-postgres", title: "Submissions stored beside 64 clients of a form with a limit, PostgreSQL", engine: postgres, task: beside(sendLimited), rivals: []rival{
 			{name: "without them", task: creates(manyConns), atLeast: 0.5},
 		}},
-		{name: "hook", title: "Submissions stored with a webhook, SQLite", engine: sqlite, flags: hookFlags, task: onlyInTurn(creates(manyConns)), rivals: []rival{
+		{name: "hook", title: "Submissions stored with a webhook, SQLite", engine: sqlite, hook: true, task: onlyInTurn(creates(manyConns)), rivals: []rival{
 			{program: formulary{name: "without a webhook", engine: sqlite}, task: creates(manyConns), atLeast: 0.6},
 		}},
-		{name: "hook-postgres", title: "Submissions stored with a webhook, PostgreSQL", engine: postgres, flags: hookFlags, task: onlyInTurn(creates(manyConns)), rivals: []rival{
+		{name: "hook-postgres", title: "Submissions stored with a webhook, PostgreSQL", engine: postgres, hook: true, task: onlyInTurn(creates(manyConns)), rivals: []rival{
 			{program: formulary{name: "without a webhook", engine: postgres}, task: creates(manyConns), atLeast: 0.45},
 		}},
 		// It stores more in the store that others read, so it is the last.
@@ -98,7 +98,7 @@ type measurement struct {
 	name   string // for -only
 	title  string // {rows} becomes the number of submissions in the store
 	engine engine
-	flags  func(*bench) ([]string, error) // more of them
+	hook   bool
 	store  store
 	task   task
 	within float64 // milliseconds that the median may take; 0 for no limit
@@ -136,12 +136,12 @@ var (
 // contenders are Formulary and its rivals. With -before they are Formulary, the older binary, and that once
 // more as the control.
 func (m *measurement) contenders(b *bench) []rival {
-	mine := formulary{"Formulary", m.engine, m.flags}
+	mine := formulary{"Formulary", m.engine, m.hook}
 	contenders := []rival{{program: mine}}
 	if b.before == "" {
 		contenders = append(contenders, m.rivals...)
 	} else {
-		contenders = append(contenders, rival{program: formulary{before, m.engine, m.flags}}, rival{program: formulary{control, m.engine, m.flags}})
+		contenders = append(contenders, rival{program: formulary{before, m.engine, m.hook}}, rival{program: formulary{control, m.engine, m.hook}})
 	}
 	for i := range contenders {
 		r := &contenders[i]

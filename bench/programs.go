@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -33,7 +32,7 @@ const (
 type formulary struct {
 	name   string
 	engine engine
-	flags  func(*bench) ([]string, error)
+	hook   bool
 }
 
 // before and control name the older binary.
@@ -55,10 +54,10 @@ func (f formulary) start(ctx context.Context, b *bench, store string) (*process,
 		url, err = b.database(ctx, filepath.Base(store))
 		args = append(args, "--database", url, "--anonymous-key", b.path("anonymous.key"))
 	}
-	if err == nil && f.flags != nil {
-		var more []string
-		more, err = f.flags(b)
-		args = slices.Concat(args, more)
+	if f.hook {
+		hooks := b.path("hooks.yaml")
+		args = append(args, "--hooks", hooks)
+		err = errors.Join(err, os.WriteFile(hooks, []byte(hook()), 0o600))
 	}
 	if err != nil {
 		return nil, err
