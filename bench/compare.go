@@ -114,35 +114,33 @@ func (m *measurement) figures(contenders []rival, samples [][]sample) (rows []fi
 }
 
 // measureSizes measures without a load. With -before the older binary takes turns, without a control.
-func (b *bench) measureSizes(ctx context.Context, m *measurement) (rows []figure, err error) {
+func (b *bench) measureSizes(ctx context.Context, m *measurement) ([]figure, error) {
 	contenders := m.contenders(b)
-	contenders = contenders[:min(len(contenders), 2)]
-	values := make([][2][]float64, len(m.sizes)) // of Formulary and the older binary, by round
-	for round := range 3 * b.rounds {            // they are short, and vary
-		for i, c := range contenders {
+	rows := make([]figure, len(m.sizes))
+	for round := range 3 * b.rounds { // they are short, and vary
+		var values [2][]float64 // of Formulary and of the older binary
+		for i, c := range contenders[:min(len(contenders), 2)] {
 			server, err := b.prepare(ctx, m, c.program)
 			if err != nil {
 				return nil, err
 			}
-			for k, s := range m.sizes {
+			for _, s := range m.sizes {
 				v, errSize := s.of(ctx, server)
-				err = errors.Join(err, errSize)
-				values[k][i] = append(values[k][i], v)
-				progress(round, "%s: %s%s", c.name, number(v), s.unit)
+				values[i], err = append(values[i], v), errors.Join(err, errSize)
 			}
 			if err = errors.Join(err, server.stop()); err != nil {
 				return nil, err
 			}
+			progress(round, "%s %.1f", c.name, values[i])
 		}
-	}
-	for k, s := range m.sizes {
-		now, old := values[k][0], values[k][1]
-		f := figure{name: s.title, target: target{"≤", s.atMost}, values: now, unit: s.unit, measured: number(median(now)) + s.unit}
-		if b.before != "" {
-			f.measured += fmt.Sprintf("; before %s%s", number(median(old)), s.unit)
-			f.target, f.values, f.unit, f.than = target{"≤", noMore}, ratios(now, old), " ×", before
+		for k, s := range m.sizes {
+			f := &rows[k]
+			*f = figure{name: s.title, target: target{"≤", s.atMost}, unit: s.unit, values: append(f.values, values[0][k])}
+			if b.before != "" {
+				f.target, f.unit, f.than = target{"≤", noMore}, " ×", before
+				f.values[round] /= values[1][k]
+			}
 		}
-		rows = append(rows, f)
 	}
 	return rows, nil
 }

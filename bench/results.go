@@ -109,7 +109,12 @@ func number(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
 }
 
-func rate(perSecond float64) string { return grouped(perSecond) + "/s" }
+func rate(perSecond float64) string {
+	if perSecond < 100 {
+		return number(perSecond) + "/s"
+	}
+	return grouped(perSecond) + "/s"
+}
 
 // grouped writes a whole number with a comma after every three digits.
 func grouped(v float64) string {

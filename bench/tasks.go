@@ -37,40 +37,27 @@ func send(conns int, choose func(*process) message) task {
 	}
 }
 
-// readLists counts the rows of a list once, and then reads lists of the same length.
+// readLists reads all of a list, page by page. It counts the rows of the first.
 func readLists(ctx context.Context, server *process) (runner, func(), error) {
+	read := func(w io.Writer) (err error) {
+		for _, path := range server.lists(listRows) {
+			err = errors.Join(err, getPage(ctx, server, path, "Authorization", server.authorization, w))
+		}
+		return err
+	}
 	var body bytes.Buffer
-	size, err := readList(ctx, server, &body)
+	err := read(&body)
 	if rows := bytes.Count(body.Bytes(), []byte("Number 1")); err == nil && rows != listRows {
 		err = fmt.Errorf("the list has %d rows instead of %d", rows, listRows)
 	}
-	return repeatedly(server, listRows, func() error {
-		got, err := readList(ctx, server, io.Discard)
-		if err == nil && got != size {
-			err = fmt.Errorf("the list has %d bytes instead of %d", got, size)
-		}
-		return err
-	}), func() {}, err
-}
-
-// readList reads a list with all its pages, and returns its length.
-func readList(ctx context.Context, server *process, w io.Writer) (size int64, err error) {
-	for _, path := range server.lists(listRows) {
-		n, err := getPage(ctx, server, path, "Authorization", server.authorization, w)
-		if err != nil {
-			return 0, err
-		}
-		size += n
-	}
-	return size, nil
+	return repeatedly(server, listRows, func() error { return read(io.Discard) }), func() {}, err
 }
 
 // ask asks a program one of its questions.
 func ask(question string) task {
 	return func(ctx context.Context, server *process) (runner, func(), error) {
 		return repeatedly(server, 1, func() error {
-			_, err := getPage(ctx, server, server.questions[question], "Authorization", server.authorization, io.Discard)
-			return err
+			return getPage(ctx, server, server.questions[question], "Authorization", server.authorization, io.Discard)
 		}), func() {}, nil
 	}
 }
@@ -80,7 +67,7 @@ func openResults(ctx context.Context, server *process) (runner, func(), error) {
 	cookie, err := signIn(ctx, server)
 	return repeatedly(server, 1, func() error {
 		var page bytes.Buffer
-		_, err := getPage(ctx, server, resultsPage, "Cookie", cookie, &page)
+		err := getPage(ctx, server, resultsPage, "Cookie", cookie, &page)
 		if rows := bytes.Count(page.Bytes(), []byte("Number 1")); err == nil && rows < 50 {
 			err = fmt.Errorf("the results page has %d rows instead of 50", rows)
 		}
@@ -126,7 +113,7 @@ func memoryAtRest(ctx context.Context, server *process) (float64, error) {
 func memoryToList(ctx context.Context, server *process) (float64, error) {
 	rest, err := memoryAtRest(ctx, server)
 	server.resetPeak()
-	_, errList := getPage(ctx, server, submissionPath, "Authorization", server.authorization, io.Discard)
+	errList := getPage(ctx, server, submissionPath, "Authorization", server.authorization, io.Discard)
 	peak, errPeak := server.memory("VmHWM")
 	return peak - rest, errors.Join(err, errList, errPeak)
 }
