@@ -57,10 +57,10 @@ var tables = []table{
 			{program: plainServer{}, atLeast: 0.35},
 		}},
 		{name: "read-postgres", title: "Submissions read per second by 64 clients, PostgreSQL", engine: postgres, store: few, task: reads(manyConns), rivals: []rival{
-			{program: formulary{name: "SQLite", engine: sqlite}, atLeast: 0.25},
+			{name: "SQLite", program: formulary{name: "Formulary", engine: sqlite}, atLeast: 0.25},
 		}},
 		{name: "list-postgres", title: "A list of 100,000 submissions, PostgreSQL", engine: postgres, store: many, task: readLists, rivals: []rival{
-			{program: formulary{name: "SQLite", engine: sqlite}, atLeast: 0.4},
+			{name: "SQLite", program: formulary{name: "Formulary", engine: sqlite}, atLeast: 0.4},
 		}},
 		{name: "list-of-one", title: "Lists of one submission per second, 32 clients, SQLite", engine: sqlite, store: few, task: listsOfOne, rivals: []rival{
 			{name: "reads", task: reads(listConns), atLeast: 0.45},
