@@ -49,9 +49,9 @@ type filled struct {
 
 // bench is one run of the whole.
 type bench struct {
-	interval     time.Duration // that each lane is measured for in a round
+	interval     time.Duration // of each side in a round
 	rounds       int
-	rows         int64 // of the store that is to be large
+	rows         int64 // of the large store
 	only         *regexp.Regexp
 	work         string // folder of this run
 	binary       string // the built formulary

@@ -16,9 +16,9 @@ const (
 	maxControl = 0.03
 )
 
-// comparePairs compares the processor time of the older binary with the time of Formulary, and with the time of the
-// control, which is the older binary, too. The two of a pair are under the same load at the same time: the
-// rest of the machine disturbs both alike.
+// comparePairs compares the processor time of Formulary with the older binary, and that with the control, which is
+// the older binary, too. The two of a pair are under the same load at the same time, so the rest of the machine
+// disturbs both alike.
 func (b *bench) comparePairs(ctx context.Context, m *measurement) ([]figure, error) {
 	var now, old, changes, controls []float64 // by round
 	for round := range b.rounds {

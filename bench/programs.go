@@ -96,8 +96,8 @@ func formularyProtocol() protocol {
 // plainCommand runs this program as a plainServer.
 const plainCommand = "plain"
 
-// plainServer is the least that a server on net/http can do with the same creates: read the body, insert a row,
-// and answer with a submission. It does not authenticate, validate or log.
+// plainServer does the least that a server on net/http can do with a create. It reads the body, inserts a row, and
+// answers with a submission.
 type plainServer struct{}
 
 func (plainServer) String() string { return "a plain insert" }

@@ -10,10 +10,10 @@ import (
 
 const (
 	// warmUp comes before the first turn of everything measured, and is not counted.
-	warmUp = 500 * time.Millisecond
+	warmUp = 300 * time.Millisecond
 
 	// turnLength is the longest time that one side runs. The speed of a shared machine changes from one second to
-	// the next, but PocketBase may keep a request waiting for a good part of one.
+	// the next. PocketBase may keep a request waiting for most of a second.
 	turnLength = time.Second
 
 	// turnStart is the part of a turn that is not counted: a side that was idle has to get up to speed.
@@ -84,25 +84,22 @@ func samplesOf(tallies []tally) ([]sample, error) {
 	return samples, nil
 }
 
-// repeatedly asks a server for one thing after the other, such as a list of so many rows.
+// repeatedly asks a server for one thing after the other, such as a list of so many rows. Everything counts: one
+// client is at full speed from the start.
 func repeatedly(server *process, rows int64, do func() error) runner {
 	return func(ctx context.Context, start, length time.Duration, t *tally) error {
-		return errors.Join(repeat(server, start, rows, do, &tally{}), repeat(server, length, rows, do, t), ctx.Err())
-	}
-}
-
-func repeat(server *process, length time.Duration, rows int64, do func() error, t *tally) error {
-	cpu := server.cpuTime()
-	for begun, before := time.Now(), time.Now(); before.Sub(begun) < length; {
-		if err := do(); err != nil {
-			return fmt.Errorf("%s: %w", server.log, err)
+		cpu, before := server.cpuTime(), time.Now()
+		for end := before.Add(max(start, length)); before.Before(end); {
+			if err := errors.Join(do(), ctx.Err()); err != nil {
+				return fmt.Errorf("%s: %w", server.log, err)
+			}
+			now := time.Now()
+			t.done += rows
+			t.wall += now.Sub(before)
+			t.latencies = append(t.latencies, now.Sub(before))
+			before = now
 		}
-		now := time.Now()
-		t.done += rows
-		t.wall += now.Sub(before)
-		t.latencies = append(t.latencies, now.Sub(before))
-		before = now
+		t.cpu += server.cpuTime() - cpu
+		return nil
 	}
-	t.cpu += server.cpuTime() - cpu
-	return nil
 }
