@@ -4,7 +4,7 @@
 // and again, and counts what became of the submissions. It takes minutes and
 // needs Patroni and etcd, so it is not among the tests that CI runs:
 // 'make check-release' installs them and runs it. Alone it is
-// 'go test -tags release -v ./e2e/failover'.
+// 'go test -C e2e -tags release -v ./failover'.
 package failover
 
 import (
