@@ -40,7 +40,7 @@ func (p *process) leaveUnread(t *testing.T, count int, cookie, path string) (sta
 // cpu is the processor time that the server has used, in ticks of a clock.
 func (p *process) cpu(t *testing.T) (ticks int) {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
 	must(t, err)
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, text := range fields[11:13] { // utime and stime

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+	"time"
 )
 
 // Every package is tested once, and the race detector is on for shared memory.
@@ -15,6 +16,10 @@ func TestCalls(t *testing.T) {
 	}
 	tests := map[string]call{}
 	for _, c := range calls(packages) {
+		// go test does not see changes of files outside of the module: of the binary and of documents.
+		if cached := !slices.Contains(c.command(time.Minute).Args, "-count=1"); cached != (c.dir == ".") {
+			t.Errorf("%+v: results may come from a cache: %v", c, cached)
+		}
 		for _, name := range c.packages {
 			if _, again := tests[name]; again {
 				t.Errorf("%s is tested twice", name)
