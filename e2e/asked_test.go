@@ -73,7 +73,7 @@ func TestKilledAfterAnEdit(t *testing.T) {
 			people := startLoad(t, l, 8, true, p.url)
 			l.moreAcked(t, 20)
 			s.edit(t, []string{renamedSource, pageSource}[i%2])
-			must(t, p.cmd.Process.Signal(syscall.SIGHUP))
+			must(t, p.Cmd.Process.Signal(syscall.SIGHUP))
 			if i%3 == 1 {
 				p.mustLog(t, 1, "reloaded on SIGHUP")
 				l.moreAcked(t, 20)

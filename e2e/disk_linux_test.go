@@ -31,7 +31,7 @@ func TestFullDisk(t *testing.T) {
 	for range 20 {
 		p.must(t, 201, "POST", "/note/submission", note("before"))
 	}
-	filler := filepath.Join(fmt.Sprintf("/proc/%d/root", p.cmd.Process.Pid), s.data, "filler")
+	filler := filepath.Join(fmt.Sprintf("/proc/%d/root", p.Cmd.Process.Pid), s.data, "filler")
 	fillUp(t, filler)
 
 	large := note(strings.Repeat("no room for this ", 10_000))
@@ -200,7 +200,7 @@ func TestFailingDisk(t *testing.T) {
 func setFileSizeLimit(t *testing.T, p *process, bytes uint64) {
 	t.Helper()
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
-	must(t, unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
+	must(t, unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
 }
 
 func assertPlainProblem(t *testing.T, r response) {

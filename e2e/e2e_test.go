@@ -3,25 +3,18 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,50 +31,12 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func TestMain(m *testing.M) {
-	if signal.Ignored(syscall.SIGHUP) {
-		// The tests run under nohup. Processes inherit what is ignored, but not
-		// what is caught: servers shall get SIGHUP as they do without nohup.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
-	}
-	path, remove, err := testkit.Binary()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binary = path
-	// Most tests wait for something most of the time.
-	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.NumCPU())); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	remove()
-	os.Exit(code)
-}
-
-// TestBinary looks at the binary and its variable within a test, so that go test takes
-// no results from its cache after either has changed. What TestMain looks at does
-// not count for the cache.
-func TestBinary(t *testing.T) {
-	if path := os.Getenv(testkit.BinaryVariable); path != "" && path != binary {
-		t.Errorf("the tests run %s, want %s", binary, path)
-	}
-	if info, err := os.Stat(binary); err != nil || info.Mode()&0o111 == 0 {
-		t.Errorf("%s can't be run: %v", binary, err)
-	}
-}
+func TestMain(m *testing.M) { os.Exit(testkit.Main(&binary, 3*runtime.NumCPU(), m.Run)) }
 
 // process is a running server.
 type process struct {
-	cmd    *exec.Cmd
-	stderr io.Closer // the log's end here
-	url    string
-	urls   chan string
-	done   chan error
-
-	mu  sync.Mutex
-	log bytes.Buffer
+	*testkit.Server
+	url string
 }
 
 // launch starts a server, and waits until it serves.
@@ -95,60 +50,18 @@ func launch(t *testing.T, cmd *exec.Cmd) *process {
 // begin starts a server, and does not wait until it serves.
 func begin(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{cmd: cmd, urls: make(chan string, 1), done: make(chan error, 1)}
-	stderr, err := p.cmd.StderrPipe()
-	must(t, err)
-	p.stderr = stderr
-	must(t, p.cmd.Start())
-	go func() {
-		p.read(stderr, p.urls)
-		p.done <- p.cmd.Wait()
-	}()
-	t.Cleanup(func() { p.kill() })
-	return p
+	return &process{Server: testkit.Begin(t, cmd)}
 }
 
-// await returns when the server serves.
 func (p *process) await(t *testing.T) {
 	t.Helper()
-	select {
-	case p.url = <-p.urls:
-	case <-time.After(testkit.WaitLimit):
-		t.Fatalf("the server did not start:\n%s", p.output())
-	}
-	if p.url == "" {
-		t.Fatalf("the server ended before it served:\n%s", p.output())
-	}
+	p.Await(t)
+	p.url = p.URL
 }
 
-// read collects the log. It sends the URL when the server has logged it, or "" at the
-// end of the log.
-func (p *process) read(stderr io.Reader, urls chan<- string) {
-	lines := bufio.NewScanner(stderr)
-	lines.Buffer(nil, 1<<20)
-	serving := false
-	for lines.Scan() {
-		p.mu.Lock()
-		p.log.Write(lines.Bytes())
-		p.log.WriteByte('\n')
-		p.mu.Unlock()
-		var line struct{ Msg, URL string }
-		if !serving && json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
-			serving = true // later lines are not decoded: under load they are many
-			urls <- line.URL
-		}
-	}
-	select {
-	case urls <- "":
-	default:
-	}
-}
-
-func (p *process) output() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
-}
+func (p *process) output() string               { return p.Log() }
+func (p *process) kill()                        { p.Kill() }
+func (p *process) terminate(t *testing.T) error { t.Helper(); return p.Terminate(t) }
 
 // mustLog waits until the log has n lines that hold all texts, and fails if it has
 // more: lines are written some milliseconds after they were logged.
@@ -166,30 +79,6 @@ func (p *process) mustLog(t *testing.T, n int, texts ...string) {
 	})
 	if found > n {
 		t.Errorf("the log tells %d times, want %d: %q\n%s", found, n, texts, p.output())
-	}
-}
-
-// kill ends the process as a power cut would, and waits until it is gone.
-func (p *process) kill() {
-	_ = p.cmd.Process.Signal(syscall.SIGKILL)
-	err := <-p.done
-	p.done <- err // for the next caller that waits
-}
-
-// terminate ends the process as an operator would and returns its exit error.
-// The server promises to end within ten seconds; the test allows a busy machine
-// twice as many.
-func (p *process) terminate(t *testing.T) error {
-	t.Helper()
-	const within = 20 * time.Second
-	must(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case err := <-p.done:
-		p.done <- err
-		return err
-	case <-time.After(within):
-		t.Fatalf("the server did not end within %s:\n%s", within, p.output())
-		return nil
 	}
 }
 

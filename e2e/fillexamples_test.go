@@ -15,8 +15,8 @@ func filled(t *testing.T) map[string][]map[string]any {
 	s := newSite(t)
 	s.pages, s.users = "../examples/pages", "../examples/users.htpasswd"
 	p := start(t, s, "--groups", "../examples/groups")
-	cmd := exec.CommandContext(t.Context(), "go", "run", "../scripts/fill-examples", p.url, s.pages)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "github.com/formulary/formulary/scripts/fill-examples", p.url, s.pages)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false -trimpath")
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "made-up answers were sent to the 6 example forms") {
 		t.Fatalf("%v: %s", err, out)

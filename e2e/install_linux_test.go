@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -61,16 +60,12 @@ func TestUnitsRestartAfterACrashOnly(t *testing.T) {
 	for _, name := range []string{"formulary.service", "formulary@.service"} {
 		m.run(t, "", "grep -qx Restart=on-failure /etc/systemd/system/"+name+" && grep -qx RestartPreventExitStatus=2 /etc/systemd/system/"+name)
 		p := launch(t, m.unit(t, name))
-		if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil { // Go ends as after a crash
+		if err := p.Cmd.Process.Signal(syscall.SIGQUIT); err != nil { // Go ends as after a crash
 			t.Fatal(err)
 		}
-		select {
-		case err := <-p.done:
-			if p.done <- err; p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGABRT {
-				t.Errorf("%s: after a crash: %v, want SIGABRT", name, err)
-			}
-		case <-time.After(testkit.WaitLimit):
-			t.Fatalf("%s: SIGQUIT does not end it", name)
+		err := p.Wait(t, testkit.WaitLimit)
+		if p.Cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGABRT {
+			t.Errorf("%s: after a crash: %v, want SIGABRT", name, err)
 		}
 
 		m.run(t, "", "mv /var/lib/formulary/pages /var/lib/formulary/away")

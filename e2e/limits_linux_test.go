@@ -144,7 +144,7 @@ func statusOf(conn net.Conn) int {
 // has held at the most.
 func (p *process) memory(t *testing.T, name string) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	must(t, err)
 	found := regexp.MustCompile(`(?m)^` + name + `:\s+(\d+) kB$`).FindSubmatch(status)
 	if found == nil {

@@ -8,7 +8,7 @@ import (
 func TestLogThatIsClosed(t *testing.T) {
 	t.Parallel()
 	p := start(t, newSite(t))
-	must(t, p.stderr.Close())
+	must(t, p.CloseLog())
 	p.must(t, 201, "POST", "/note/submission", note("x"))
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)

@@ -41,7 +41,7 @@ func TestDocumentedReceivers(t *testing.T) {
 			}
 			testkit.WriteFile(t, filepath.Join(dir, "receiver."+language), code)
 			cmd := exec.Command("sh", "-c", command+" >received")
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "SECRET="+hookSecret, "GOFLAGS=", "GO111MODULE=off")
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "SECRET="+hookSecret, "GOFLAGS=-trimpath", "GO111MODULE=off")
 			runBeside(t, cmd)
 			awaitListener(t, "127.0.0.1:"+port)
 			testReceiver(t, "http://127.0.0.1:"+port, filepath.Join(dir, "received"))

@@ -34,7 +34,7 @@ func TestHangUpReloads(t *testing.T) {
 		must(t, err)
 		user := "user" + strconv.Itoa(i)
 		testkit.WriteFile(t, s.users, string(users)+strings.Replace(strings.SplitAfter(string(users), "\n")[0], "ann:", user+":", 1))
-		must(t, p.cmd.Process.Signal(syscall.SIGHUP))
+		must(t, p.Cmd.Process.Signal(syscall.SIGHUP))
 		testkit.Eventually(t, "the server has reloaded", func() bool {
 			return strings.Count(p.output(), `"msg":"reloaded on SIGHUP"`) == i+1
 		})
@@ -103,7 +103,7 @@ func TestEditsShow(t *testing.T) {
 func TestHangUpStaysIgnoredUnderNohup(t *testing.T) {
 	args := append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, binary}, newSite(t).serve()...)
 	p := launch(t, exec.Command("sh", args...))
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/status")
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(p.Cmd.Process.Pid) + "/status")
 	must(t, err)
 	match := regexp.MustCompile(`SigIgn:\s*([0-9a-f]+)`).FindSubmatch(status)
 	if match == nil {

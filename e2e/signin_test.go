@@ -133,7 +133,7 @@ func startCompany(t *testing.T) *company {
 	program := filepath.Join(c.dir, "oauth2-proxy")
 	build := exec.Command("go", "build", "-o", program, "github.com/oauth2-proxy/oauth2-proxy/v7")
 	build.Dir = "../tools/oauth2-proxy"
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") // not the tags of these tests
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") // not the tags of these tests
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build oauth2-proxy: %v: %s", err, out)
 	}

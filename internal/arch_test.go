@@ -61,7 +61,6 @@ var mayImport = map[string][]string{
 		"internal/store", "internal/store/sqlite", "internal/store/postgres", "internal/store/pgtest",
 	},
 	"internal/testsite":            {"internal/pages", "internal/auth", "internal/store", "internal/store/enginetest", "internal/forms", "internal/testkit"},
-	"internal/browsertest":         {"internal/testkit"},
 	"scripts/gotest":               {"internal/store/pgtest"},
 	"internal/pages":               {"internal/markup", "internal/forms", "internal/limit", "internal/reload", "internal/wiki", "internal/panics"},
 	"internal/pages/pagestest":     {"internal/pages", "internal/forms"},

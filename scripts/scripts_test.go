@@ -97,7 +97,7 @@ func TestNodeModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.WriteFile(t, lock, "{}")
-	testkit.WriteFile(t, filepath.Join(root, "internal/browsertest/package-lock.json"), "{}")
+	testkit.WriteFile(t, filepath.Join(root, "e2e/browsertest/package-lock.json"), "{}")
 	bin := t.TempDir()
 	stubs := map[string]string{
 		"id":  "echo 0",

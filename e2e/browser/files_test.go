@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/e2e/browsertest"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/sqlite"
 	"github.com/formulary/formulary/internal/testkit"

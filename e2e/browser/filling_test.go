@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/e2e/browsertest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 

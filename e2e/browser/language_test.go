@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/e2e/browsertest"
 )
 
 // TestLanguages looks at each page in languages with long words, with other characters, and from right to left.

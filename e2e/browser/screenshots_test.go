@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/e2e/browsertest"
 )
 
 var screenshots = flag.String("screenshots", "", "write pictures of all pages to this `directory`, and keep them")

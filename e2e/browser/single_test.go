@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/e2e/browsertest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 

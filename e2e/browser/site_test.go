@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/e2e/browsertest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 

@@ -4,7 +4,7 @@
 // and again, and counts what became of the submissions. It takes minutes and
 // needs Patroni and etcd, so it is not among the tests that CI runs:
 // 'make check-release' installs them and runs it. Alone it is
-// 'go test -tags release -v ./e2e/failover'.
+// 'go test -C e2e -tags release -v ./failover'.
 package failover
 
 import (
@@ -115,16 +115,12 @@ func startServers(t *testing.T, c *cluster, hooks string) (urls []string) {
 	testkit.WriteFile(t, filepath.Join(pages, "1.md"), page)
 	testkit.WriteFile(t, users, "ann:"+string(hash)+"\n")
 	for i := range servers {
-		port := freePort(t)
-		out, err := os.Create(filepath.Join(c.dir, fmt.Sprintf("formulary%d.log", i+1)))
-		testkit.Must(t, err)
-		cmd := exec.CommandContext(t.Context(), binary, "serve", "--listen", fmt.Sprintf("127.0.0.1:%d", port),
+		cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--log-format", "json",
 			"--pages", pages, "--users", users, "--anonymous-key", filepath.Join(dir, "anonymous.key"), "--access-log=false", "--hooks", hooks)
 		cmd.Env = append(os.Environ(), "FORMULARY_DATABASE="+c.url("formulary", "formulary"))
-		cmd.Stderr = out
-		testkit.Must(t, cmd.Start())
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = out.Close() })
-		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port))
+		server := testkit.Serve(t, cmd)
+		t.Cleanup(func() { testkit.WriteFile(t, filepath.Join(c.dir, fmt.Sprintf("formulary%d.log", i+1)), server.Log()) })
+		urls = append(urls, server.URL)
 		testkit.Eventually(t, "the server is ready", func() bool { return isReady(urls[i]) })
 	}
 	return urls

@@ -40,19 +40,19 @@ func Binary() (path string, remove func(), err error) {
 	return path, remove, nil
 }
 
-// Root returns the directory of the module.
+// Root returns the directory of the repository.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "Makefile")); err == nil {
 			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("the test does not run within the module")
+			return "", errors.New("the test does not run within the repository")
 		}
 		dir = parent
 	}

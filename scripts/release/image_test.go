@@ -108,14 +108,14 @@ func (r *release) runImage(t *testing.T, files []file, c v1.Config) {
 	root := unpack(t, append(files,
 		file{name: "pages", mode: fs.ModeDir}, file{name: "etc/formulary", mode: fs.ModeDir}, // mounted by the operator
 		file{name: "etc/formulary/users.htpasswd", mode: 0o600}))
-	env := []string{"FORMULARY_LISTEN=" + testkit.FreeAddress(t)}
+	env := []string{"FORMULARY_LISTEN=" + testkit.FreeAddress(t), "FORMULARY_LOG_FORMAT=json"}
 	for _, v := range c.Env {
 		if !strings.HasPrefix(v, "FORMULARY_LISTEN=") {
 			env = append(env, strings.Replace(v, "=/", "="+root+"/", 1))
 		}
 	}
 	start := func(args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), filepath.Join(root, args[0]), args[1:]...)
+		cmd := exec.Command(filepath.Join(root, args[0]), args[1:]...)
 		cmd.Env = env
 		return cmd
 	}
@@ -124,14 +124,9 @@ func (r *release) runImage(t *testing.T, files []file, c v1.Config) {
 	if want := fmt.Sprintf("formulary 0.1.0 %s %s go", r.commit, r.time.Format(time.DateOnly)); !strings.HasPrefix(string(got), want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	server := start(append(c.Entrypoint, c.Cmd...)...)
-	server.Stderr = t.Output()
-	must(t, server.Start())
-	testkit.Eventually(t, "the image's health check succeeds", func() bool {
-		return start(c.Healthcheck.Test[1:]...).Run() == nil
-	})
-	must(t, server.Process.Signal(os.Interrupt))
-	must(t, server.Wait())
+	server := testkit.Serve(t, start(append(c.Entrypoint, c.Cmd...)...))
+	must(t, start(c.Healthcheck.Test[1:]...).Run())
+	must(t, server.Terminate(t))
 	if _, err := os.Stat(filepath.Join(root, "data/formulary.db")); err != nil {
 		t.Errorf("the volume of the image has no database: %v", err)
 	}

@@ -54,6 +54,7 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	cmd := exec.Command("go", "tool", "-n", "mailpit")
 	cmd.Dir = filepath.Join(root, "tools", "mailpit")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath") // the same in every test, so that it is built once
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("build mailpit: %w", err)

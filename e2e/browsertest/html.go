@@ -76,9 +76,9 @@ func (s *sources) validate(ctx context.Context) ([]string, error) {
 	return problems, nil
 }
 
-// packageDir returns the directory of this package, wherever in the module the
+// packageDir returns the directory of this package, wherever in the repository the
 // test runs.
 func packageDir() (string, error) {
 	root, err := testkit.Root()
-	return filepath.Join(root, "internal", "browsertest"), err
+	return filepath.Join(root, "e2e", "browsertest"), err
 }

@@ -67,7 +67,7 @@ func (b *browser) launch() error {
 		return fmt.Errorf("%w: there is no %s: run 'make test-deps', or install it (Debian: apt-get install %[2]s)", errMissing, b.program)
 	}
 	if _, err := axeSource(); err != nil {
-		return fmt.Errorf("%w: there is no axe-core: run 'make test-deps', or 'npm ci' in internal/browsertest", errMissing)
+		return fmt.Errorf("%w: there is no axe-core: run 'make test-deps', or 'npm ci' in e2e/browsertest", errMissing)
 	}
 	// chromedp makes a profile directory for this process and removes it at the
 	// end. For root it turns the sandbox off. Shared memory is in the temporary

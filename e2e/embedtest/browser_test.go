@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/formulary/formulary/internal/browsertest"
+	"github.com/formulary/formulary/e2e/browsertest"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Run(m)) }
@@ -162,7 +162,7 @@ func TestScriptElement(t *testing.T) {
 
 // TestDocumentedLines: the lines of docs/operations.md embed forms.
 func TestDocumentedLines(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/operations.md")
+	text, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
