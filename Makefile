@@ -70,7 +70,7 @@ test-deps: ## install what the tests need beside Go (Debian, as root), or say wh
 # What it measures of a failover is in docs/operations.md.
 check-release: export CI = true
 check-release: test-deps-release tidy lint build ## all of check, and the tests that take minutes or install servers
-	GOFLAGS="$(GOFLAGS) -tags=release" $(GOTEST) -timeout 60m
+	FORMULARY_TEST_RELEASE=1 GOFLAGS="$(GOFLAGS) -tags=release" $(GOTEST) -timeout 60m
 	@# Once more on the system's own MediaWiki, which is an older one on Debian 12.
 	export FORMULARY_TEST_MEDIAWIKI=/usr/share/mediawiki; \
 	$(GO) test -count 1 -timeout 60m -run Wiki ./internal/wiki ./internal/pages ./internal/rest && \

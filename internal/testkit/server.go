@@ -18,12 +18,12 @@ import (
 )
 
 // Main runs the tests of a package that starts the binary, and returns the exit status.
-// It sets the path of the binary. Such tests wait most of the time, so more of them run
-// at a time than there are cores.
+// It sets the path of the binary. Such tests wait most of the time, so more tests run
+// in parallel than there are cores.
 func Main(binary *string, parallel int, run func() int) int {
 	if signal.Ignored(syscall.SIGHUP) {
-		// The tests run under nohup. Processes inherit ignored signals, but not caught
-		// signals: servers shall get SIGHUP as they do without nohup.
+		// The tests run under nohup, and processes inherit ignored signals. They do not
+		// inherit caught signals, so a handler here gives SIGHUP back to the servers.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	path, remove, err := Binary()

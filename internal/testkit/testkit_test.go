@@ -32,3 +32,11 @@ func TestMissing(t *testing.T) {
 		}
 	}
 }
+
+// Tests repeat more before a release.
+func TestRounds(t *testing.T) {
+	for release, want := range map[string]int{"": 3, "1": 20} {
+		t.Setenv("FORMULARY_TEST_RELEASE", release)
+		Same(t, "rounds", Rounds(3, 20), want)
+	}
+}

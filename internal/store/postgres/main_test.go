@@ -19,7 +19,7 @@ var ctx = context.Background()
 
 // TestMain draws fewer cases in tests of a commit.
 func TestMain(m *testing.M) {
-	if !testkit.Release {
+	if !testkit.Release() {
 		if err := flag.Set("rapid.checks", "25"); err != nil {
 			panic(err)
 		}
