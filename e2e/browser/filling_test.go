@@ -203,7 +203,7 @@ func draftsHaveBounds(t *testing.T, s *site) {
 		}
 	}
 
-	// What is erased, too long, or typed after a sign-out in another tab is not kept.
+	// A text that is erased, too long, or typed after a sign-out in another tab is not kept.
 	for _, text := range []string{"", strings.Repeat("x", 100_000), "Lamp"} {
 		browsertest.Eval[any](p.Page, `localStorage.clear(), 0`)
 		p.goTo(order)
@@ -271,7 +271,7 @@ func questions(t *testing.T, s *site) {
 	p.In("Rating").Click("radio", "5")
 	const seven = "7 questions removed: What went wrong?, Topics, Both and 4 more."
 	want(seven, "rating")
-	// The browser puts back what was typed.
+	// The browser puts back the typed text.
 	browsertest.Eval[any](p.Page, `document.querySelector("[name=rating]").checked = true, dispatchEvent(new Event("pageshow")), 0`)
 	want(seven, "rating reason topics append proof querySelectorAll hasAttribute matches")
 	p.In("Rating").Click("radio", "5")

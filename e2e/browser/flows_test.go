@@ -332,7 +332,7 @@ func anonymous(t *testing.T, s *site) {
 	p.goTo(suggestions)
 	p.Fill("Idea", "Ice")
 	p.Reload()
-	p.wantValue("Idea", "") // no draft of what is anonymous
+	p.wantValue("Idea", "") // no draft of anonymous answers
 	p.Fill("Idea", "Ice cream")
 	p.press("Send")
 	p.want("Your answers were sent, without your name.")
