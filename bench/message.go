@@ -58,7 +58,7 @@ func (m message) writer(seed uint64) func() []byte {
 			strconv.AppendUint(buf[:rest+at], 1e15+sentValues.Add(1), 10) // over the digits
 		}
 		for _, i := range anyDigit {
-			buf[rest+i] = '0' + byte(random.IntN(10))
+			buf[rest+i] = "0123456789"[random.IntN(10)]
 		}
 		return buf
 	}
