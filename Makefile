@@ -10,7 +10,7 @@ GOTEST = FORMULARY_BINARY=$(abspath $(BINARY)) CGO_ENABLED=0 $(GO) run -trimpath
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # what is missing is told first; the tools use all cores by themselves
-.PHONY: help build run test check fmt lint tidy fuzz bench vuln test-deps test-deps-release check-release check-deploy check-openapi screenshots release clean
+.PHONY: help build run test check fmt lint messages translations tidy fuzz bench vuln test-deps test-deps-release check-release check-deploy check-openapi screenshots release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,7 @@ test: build ## run every test; those that need what is missing here are left out
 check: export CI = true
 check: test-deps tidy build ## what CI runs: modules tidy, lint clean, static build, all tests; none is left out
 	$(GOTEST) -beside "make lint"
+	@$(MAKE) --no-print-directory translations
 
 fmt: ## format the code
 	$(TOOL) golangci-lint fmt
@@ -41,6 +42,12 @@ lint: ## plain English, formatting, vet and the linters of .golangci.yml
 	$(TOOL) golangci-lint run
 	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run
 	cd scripts/release && $(GO) tool -modfile=../../tools/go.mod golangci-lint run
+
+messages: ## update internal/lang/messages from the sources
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count 1 -run '^TestCatalogs$$' ./internal/lang -update
+
+translations: ## list messages without a translation, or with one to be reviewed
+	@CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count 1 -v -run '^TestNothingIsMissing$$' ./internal/lang | sed -n 's/^    //p'
 
 tidy: ## fail if go.mod or go.sum is out of date
 	$(GO) mod tidy -diff

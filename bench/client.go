@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,8 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,7 +18,7 @@ import (
 // the server: net/http would take a part of them that depends on the number of requests.
 type client struct {
 	conn   net.Conn
-	answer []byte // the last one
+	answer *bufio.Reader
 }
 
 func dial(ctx context.Context, addr string) (*client, error) {
@@ -26,58 +27,41 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn: conn, answer: make([]byte, 0, 8<<10)}, nil
+	return &client{conn, bufio.NewReader(conn)}, nil
 }
 
-var (
-	endOfHeader   = []byte("\r\n\r\n")
-	endOfLine     = endOfHeader[:2]
-	contentLength = []byte("\r\nContent-Length: ")
-)
+var contentLength = []byte("Content-Length: ")
 
-// do sends a request and reads its answer, which must have the message's status.
+// do sends a request and reads its answer, which must have a length and a status of the message.
 func (c *client) do(m *message, request []byte) error {
 	if _, err := c.conn.Write(request); err != nil {
 		return err
 	}
-	c.answer = c.answer[:0]
-	end := -1
-	for end < 0 {
-		if err := c.readTo(len(c.answer) + 1); err != nil {
-			return err
-		}
-		end = bytes.Index(c.answer, endOfHeader)
-	}
-	header, body := c.answer[:end+len(endOfLine)], end+len(endOfHeader)
-	_, after, found := bytes.Cut(header, contentLength)
-	if !found {
-		return fmt.Errorf("answer without a length: %s", header)
-	}
-	length, _, _ := bytes.Cut(after, endOfLine)
-	size, err := strconv.Atoi(string(length))
-	if err != nil {
-		return fmt.Errorf("read length: %w", err)
-	}
-	if err := c.readTo(body + size); err != nil {
-		return err
-	}
-	if status := string(c.answer[len("HTTP/1.1 "):][:3]); status != strconv.Itoa(m.status) {
-		return fmt.Errorf("answered with status %s instead of %d: %s", status, m.status, c.answer)
-	}
-	return nil
-}
-
-// readTo reads until at least so many bytes of the answer are there.
-func (c *client) readTo(size int) error {
-	for len(c.answer) < size {
-		c.answer = slices.Grow(c.answer, size-len(c.answer))
-		n, err := c.conn.Read(c.answer[len(c.answer):cap(c.answer)])
+	length, ok := -1, false
+	for first := true; ; first = false {
+		line, err := c.answer.ReadSlice('\n')
 		if err != nil {
 			return fmt.Errorf("read answer: %w", err)
 		}
-		c.answer = c.answer[:len(c.answer)+n]
+		line = bytes.TrimRight(line, "\r\n")
+		if first {
+			ok = len(line) > 12 && strings.Contains(m.statuses, string(line[9:12]))
+		}
+		if value, found := bytes.CutPrefix(line, contentLength); found {
+			if length, err = strconv.Atoi(string(value)); err != nil {
+				return fmt.Errorf("read length: %w", err)
+			}
+		}
+		if len(line) == 0 {
+			break
+		}
 	}
-	return nil
+	if ok && length >= 0 {
+		_, err := c.answer.Discard(length)
+		return err
+	}
+	text, _ := c.answer.Peek(c.answer.Buffered())
+	return fmt.Errorf("answered without a length, or without status %s: %s", m.statuses, text)
 }
 
 // once sends one message on its own connection.
@@ -116,12 +100,12 @@ func get(ctx context.Context, server *process, path, header, value string) (*htt
 	return resp, err
 }
 
-// getPage reads a path to its end, and returns its length.
-func getPage(ctx context.Context, server *process, path, header, value string, w io.Writer) (size int64, err error) {
+// getPage reads a path to its end.
+func getPage(ctx context.Context, server *process, path, header, value string, w io.Writer) error {
 	resp, err := get(ctx, server, path, header, value)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	size, err = io.Copy(w, resp.Body)
-	return size, errors.Join(err, resp.Body.Close())
+	_, err = io.Copy(w, resp.Body)
+	return errors.Join(err, resp.Body.Close())
 }

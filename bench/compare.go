@@ -9,118 +9,138 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// comparison is one thing that is measured in turns on several sides.
-type comparison struct {
-	title      string
-	store      string // what the stores of the sides are called
-	rows       int64  // what they hold before
-	durability string
-	budget     float64 // for the p50 of the first lane, in milliseconds; 0 for none
-	lanes      []lane  // the first is compared with the others; with -before see pairs
+// prepare makes a store, unless it is there, and starts the program on it.
+func (b *bench) prepare(ctx context.Context, m *measurement, p program) (*process, error) {
+	s := m.store
+	if s.name == "" {
+		s.name = m.name
+	}
+	if s.rows < 0 {
+		s.rows = b.rows
+	}
+	key := filled{p, s.name}
+	if !b.made[key] {
+		if s.rows > 0 {
+			fmt.Printf("  %s: storing %s submissions\n", p, grouped(float64(s.rows)))
+		}
+		if err := p.make(ctx, b, s); err != nil {
+			return nil, fmt.Errorf("%s: %w", p, err)
+		}
+		b.made[key] = true
+		unix.Sync() // now, and not during a measurement
+	}
+	server, err := p.start(ctx, b, s.name)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", p, err)
+	}
+	return server, err
 }
 
-// lane is one of the things that take turns. Two lanes may share a server.
-type lane struct {
-	name    string
-	side    side
-	task    task
-	atLeast float64 // what the first lane must reach of this one
-}
-
-// task prepares what is measured on a server. The returned function ends it.
-type task func(ctx context.Context, server *process) (run runner, end func(), err error)
-
-// make makes a store, unless it is there.
-func (b *bench) make(ctx context.Context, s side, store string, rows int64) error {
-	key := store + "-" + s.name
-	if b.made[key] {
-		return nil
+// measure returns the figures of a measurement.
+func (b *bench) measure(ctx context.Context, m *measurement) ([]figure, error) {
+	if m.sizes != nil {
+		return b.measureSizes(ctx, m)
 	}
-	if rows > 0 {
-		fmt.Printf("  %s: storing %s submissions\n", s.name, grouped(float64(rows)))
-	}
-	if err := s.make(ctx, store, rows); err != nil {
-		return fmt.Errorf("%s: %w", s.name, err)
-	}
-	b.made[key] = true
-	unix.Sync() // what was stored is written now, and not during a measurement
-	return nil
-}
-
-// compare measures all rounds, and adds the figures.
-func (b *bench) compare(ctx context.Context, c comparison) error {
 	if b.before != "" {
-		return b.comparePairs(ctx, c)
+		return b.comparePairs(ctx, m)
 	}
-	samples := make([][]sample, len(c.lanes)) // by lane, then by round
+	contenders := m.contenders(b)
+	samples := make([][]sample, len(contenders)) // of each round
 	for round := range b.rounds {
-		taken, err := b.round(ctx, c, func(runners ...runner) ([]sample, error) {
+		taken, err := b.round(ctx, m, contenders, func(runners ...runner) ([]sample, error) {
 			return inTurns(ctx, b.interval, runners...)
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var texts []string
 		for i, s := range taken {
 			samples[i] = append(samples[i], s)
-			texts = append(texts, fmt.Sprintf("%s %s (%.2f)", c.lanes[i].name, rate(s.perSecond), taken[0].perSecond/s.perSecond))
+			texts = append(texts, fmt.Sprintf("%s %s (%.2f)", contenders[i].name, rate(s.perSecond), taken[0].perSecond/s.perSecond))
 		}
 		progress(round, "%s", strings.Join(texts, ", "))
 	}
-	b.addComparison(c, samples)
-	return nil
+	return m.figures(contenders, samples), nil
 }
 
-// round starts all servers, calls measure with the lanes, and stops the servers.
+// round starts the servers, calls take with the tasks on them, and stops the servers.
 func (b *bench) round(
-	ctx context.Context, c comparison, measure func(...runner) ([]sample, error),
+	ctx context.Context, m *measurement, contenders []rival, take func(...runner) ([]sample, error),
 ) (samples []sample, err error) {
-	servers := map[string]*process{} // by side
-	for _, l := range c.lanes {
-		if servers[l.side.name] != nil {
+	servers := map[program]*process{}
+	for _, c := range contenders {
+		if servers[c.program] != nil {
 			continue
 		}
-		if err := b.make(ctx, l.side, c.store, c.rows); err != nil {
-			return nil, err
-		}
-		server, startErr := l.side.start(ctx, c.store)
-		if startErr != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, startErr)
+		server, errStart := b.prepare(ctx, m, c.program)
+		if errStart != nil {
+			return nil, errStart
 		}
 		defer func() { err = errors.Join(err, server.stop()) }()
-		servers[l.side.name] = server
+		servers[c.program] = server
 	}
 	var runners []runner
-	for _, l := range c.lanes {
-		run, end, err := l.task(ctx, servers[l.side.name])
+	for _, c := range contenders {
+		run, end, err := c.task(ctx, servers[c.program])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, err)
+			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		defer end()
 		runners = append(runners, run)
 	}
-	return measure(runners...)
+	return take(runners...)
 }
 
-// addComparison adds a row for each target, or one row if there is none.
-func (b *bench) addComparison(c comparison, samples [][]sample) {
+// figures are a row for each rival, or one for a limit of time.
+func (m *measurement) figures(contenders []rival, samples [][]sample) (rows []figure) {
 	var texts []string
-	for i, l := range c.lanes {
+	for i, c := range contenders {
 		of := func(value func(sample) float64) float64 { return median(each(samples[i], value)) }
-		texts = append(texts, fmt.Sprintf("%s %s, p50 %s, p99 %s, CPU %s", l.name, rate(of(perSecond)), short(of(p50)), short(of(p99)), short(of(cpu))))
+		texts = append(texts, fmt.Sprintf("%s %s, half within %s, 99 %% within %s", c.name, rate(of(perSecond)), short(of(p50)), short(of(p99))))
 	}
-	f := figure{name: c.title, durability: c.durability, measured: strings.Join(texts, "; ")}
-	for i, l := range c.lanes[1:] {
-		f.name, f.target = c.title+", of "+l.name, target{"≥", l.atLeast}
+	f := figure{name: m.title, measured: strings.Join(texts, "; ")}
+	if m.within > 0 {
+		f.target, f.unit = target{"≤", m.within}, " ms"
+		f.values = each(samples[0], func(s sample) float64 { return s.p50 * 1000 })
+		return []figure{f}
+	}
+	for i, c := range contenders[1:] {
+		f.target, f.unit, f.than = target{"≥", c.atLeast}, " ×", c.name
 		f.values = ratios(each(samples[0], perSecond), each(samples[i+1], perSecond))
-		b.figures = append(b.figures, f)
+		rows = append(rows, f)
 		f.measured = "as above"
 	}
-	if c.budget > 0 {
-		f.target, f.unit = target{"≤", c.budget}, " ms"
-		f.values = each(samples[0], func(s sample) float64 { return s.p50 * 1000 })
+	return rows
+}
+
+// measureSizes measures without a load. With -before the older binary takes turns, without a control.
+func (b *bench) measureSizes(ctx context.Context, m *measurement) ([]figure, error) {
+	contenders := m.contenders(b)
+	rows := make([]figure, len(m.sizes))
+	for round := range 3 * b.rounds { // they are short, and vary
+		var values [2][]float64 // of Formulary and of the older binary
+		for i, c := range contenders[:min(len(contenders), 2)] {
+			server, err := b.prepare(ctx, m, c.program)
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range m.sizes {
+				v, errSize := s.of(ctx, server)
+				values[i], err = append(values[i], v), errors.Join(err, errSize)
+			}
+			if err = errors.Join(err, server.stop()); err != nil {
+				return nil, err
+			}
+			progress(round, "%s %.1f", c.name, values[i])
+		}
+		for k, s := range m.sizes {
+			f := &rows[k]
+			*f = figure{name: s.title, target: target{"≤", s.atMost}, unit: s.unit, values: append(f.values, values[0][k])}
+			if b.before != "" {
+				f.target, f.unit, f.than = target{"≤", noMore}, " ×", before
+				f.values[round] /= values[1][k]
+			}
+		}
 	}
-	if len(c.lanes) == 1 {
-		b.figures = append(b.figures, f)
-	}
+	return rows, nil
 }

@@ -10,19 +10,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The phases of a turn. Workers look at the phase before every request.
-const (
-	starting int32 = iota
-	counting
-	stopping
-)
-
 // load sends a message over a number of connections, as fast as they are answered.
 type load struct {
 	message
 	server  *process
 	workers []worker
-	phase   atomic.Int32
 }
 
 // worker is one connection and the latencies it has seen.
@@ -54,30 +46,29 @@ func (l *load) close() {
 	}
 }
 
-// run is a turn.
+// run is a turn. A request that was sent during the length is counted even if its answer comes later: the
+// slowest would be missing otherwise.
 func (l *load) run(ctx context.Context, start, length time.Duration, t *tally) error {
 	defer context.AfterFunc(ctx, l.close)()
-	// One deadline for the whole turn: one per request would cost on every request.
-	deadline := time.Now().Add(start + length + 30*time.Second)
-	l.phase.Store(starting)
+	begin := time.Now().Add(start)
+	end := begin.Add(length)
 	var group errgroup.Group
 	for i := range l.workers {
 		w := &l.workers[i]
 		w.latencies = w.latencies[:0]
-		if err := w.client.conn.SetDeadline(deadline); err != nil {
+		// One deadline for the whole turn: one per request would cost on every request.
+		if err := w.client.conn.SetDeadline(end.Add(30 * time.Second)); err != nil {
 			return err
 		}
-		group.Go(func() error { return w.work(l) })
+		group.Go(func() error { return w.work(&l.message, begin, end) })
 	}
 	pause(ctx, start)
 	begun, before := time.Now(), l.server.cpuTime()
-	l.phase.Store(counting)
-	pause(ctx, length)
+	pause(ctx, time.Until(end))
 	t.wall += time.Since(begun)
 	t.cpu += l.server.cpuTime() - before
-	l.phase.Store(stopping)
 	if err := errors.Join(group.Wait(), ctx.Err()); err != nil {
-		return fmt.Errorf("%s: %s on %s: %w", l.server.log, l.name, onConns(len(l.workers)), err)
+		return fmt.Errorf("%s: %s on %d connections: %w", l.server.log, l.name, len(l.workers), err)
 	}
 	for i := range l.workers {
 		t.done += int64(len(l.workers[i].latencies))
@@ -86,16 +77,13 @@ func (l *load) run(ctx context.Context, start, length time.Duration, t *tally) e
 	return nil
 }
 
-// work sends one request after another until the turn ends. A request that was sent while the
-// phase was counting is counted even if its answer comes after the turn: the slowest would be missing otherwise.
-func (w *worker) work(l *load) error {
-	for phase := starting; phase != stopping; phase = l.phase.Load() {
-		request := w.next()
-		start := time.Now()
-		if err := w.client.do(&l.message, request); err != nil {
+// work sends one request after another until the end.
+func (w *worker) work(m *message, begin, end time.Time) error {
+	for start := time.Now(); start.Before(end); start = time.Now() {
+		if err := w.client.do(m, w.next()); err != nil {
 			return err
 		}
-		if phase == counting {
+		if !start.Before(begin) {
 			w.latencies = append(w.latencies, time.Since(start))
 		}
 	}
@@ -128,11 +116,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-}
-
-func onConns(n int) string {
-	if n == 1 {
-		return "1 connection"
-	}
-	return fmt.Sprintf("%d connections", n)
 }

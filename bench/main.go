@@ -28,29 +28,36 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	command := run
-	if len(os.Args) > 1 && os.Args[1] == bareCommand { // it has started itself as a server
-		command = serveBare
+	var err error
+	if len(os.Args) > 1 && os.Args[1] == plainCommand { // it has started itself as a server
+		err = servePlain(ctx, os.Args[2:])
+	} else {
+		err = run(ctx)
 	}
-	if err := command(ctx); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		stop()
 		os.Exit(1) //nolint:gocritic // stop has just been called
 	}
 }
 
+// filled is a store that a program has filled.
+type filled struct {
+	program program
+	store   string
+}
+
 // bench is one run of the whole.
 type bench struct {
-	interval     time.Duration // that each lane is measured for in a round
+	interval     time.Duration // of each side in a round
 	rounds       int
-	rows         int64 // of the store that is to be large
+	rows         int64 // of the large store
 	only         *regexp.Regexp
-	work         string          // folder of this run
-	binary       string          // the built formulary
-	before       string          // an older formulary to compare with; "" for none
-	pocketBinary string          // the built PocketBase, once needed
-	made         map[string]bool // stores
-	figures      []figure
+	work         string // folder of this run
+	binary       string // the built formulary
+	before       string // an older formulary to compare with; "" for none
+	pocketBinary string // the built PocketBase, once needed
+	made         map[filled]bool
 	postgres     *cluster // once needed
 }
 
@@ -60,29 +67,56 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.tearDown(context.WithoutCancel(ctx))) }()
+	complete := b.only.String() == "" && b.before == ""
+	if changes := output(ctx, "git", "status", "--porcelain"); complete && changes != "" {
+		return fmt.Errorf("commit first, because %s names the commit; or measure a part, with -only or -before:\n%s", resultsFile, changes)
+	}
 	if err := b.setUp(ctx); err != nil {
 		return err
 	}
-	partial := b.before != ""
-	for _, m := range measurements {
-		if !b.only.MatchString(m.name) {
-			partial = true
-			continue
+	command := strings.TrimSpace("cd bench && go run . " + strings.Join(os.Args[1:], " "))
+	text := fmt.Sprintf("# Results\n\nWritten by `%s`, which repeats it.\n\n%s", command, describeMachine(ctx, b.work))
+	var missed []string
+	for _, t := range tables {
+		var rows string
+		for _, m := range t.measurements {
+			if !b.only.MatchString(m.name) {
+				continue
+			}
+			fmt.Println(m.name)
+			figures, err := b.measure(ctx, &m)
+			if err != nil {
+				return fmt.Errorf("measure %s: %w", m.name, err)
+			}
+			for _, f := range figures {
+				f.name = strings.ReplaceAll(f.name, "{rows}", grouped(float64(b.rows)))
+				rows += f.row()
+				if !f.met() {
+					missed = append(missed, f.name)
+				}
+			}
 		}
-		fmt.Println(m.name)
-		if err := m.run(b, ctx); err != nil {
-			return fmt.Errorf("measure %s: %w", m.name, err)
+		if rows != "" {
+			text += fmt.Sprintf(head, t.title) + rows
 		}
 	}
-	return b.report(ctx, partial)
+	text += "\n" + notes
+	fmt.Print("\n", text)
+	if complete {
+		err = os.WriteFile(resultsFile, []byte(text), 0o644) //nolint:gosec // it is there to be read
+	}
+	if len(missed) > 0 {
+		err = errors.Join(err, fmt.Errorf("missed targets: %s", strings.Join(missed, "; ")))
+	}
+	return err
 }
 
 func newBench() (*bench, error) {
 	seconds := flag.Float64("seconds", 3, "how long each side is measured in a round")
 	rounds := flag.Int("rounds", 5, "rounds of which the median is taken")
-	only := flag.String("only", "", "regexp of the measurements to run; what is not all of them is printed, but not written to "+resultsFile)
+	only := flag.String("only", "", "regexp of the measurements to run, which are printed and not written to "+resultsFile)
 	before := flag.String("before", "", "an older formulary: its processor time is compared, under the same load at the same time")
-	rows := flag.Int64("rows", 1_000_000, "submissions of the store for start, memory, results page and slow reader")
+	rows := flag.Int64("rows", 1_000_000, "submissions of the large store: for start, memory, results and questions")
 	flag.Parse()
 	re, err := regexp.Compile(*only)
 	if err != nil {
@@ -97,7 +131,7 @@ func newBench() (*bench, error) {
 		}
 	}
 	interval := time.Duration(*seconds * float64(time.Second))
-	return &bench{interval: interval, rounds: *rounds, only: re, rows: *rows, before: *before, made: map[string]bool{}}, nil
+	return &bench{interval: interval, rounds: *rounds, only: re, rows: *rows, before: *before, made: map[filled]bool{}}, nil
 }
 
 // setUp builds the binary and what it serves.
@@ -143,31 +177,6 @@ func (b *bench) tearDown(ctx context.Context) error {
 		err = b.postgres.pgCtl(ctx, "stop", "-m", "fast")
 	}
 	return errors.Join(err, os.RemoveAll(b.work))
-}
-
-// report prints the results. A run of everything is written to a file, too.
-func (b *bench) report(ctx context.Context, partial bool) error {
-	command := "make bench"
-	if len(os.Args) > 1 {
-		command = "cd bench && go run . " + strings.Join(os.Args[1:], " ")
-	}
-	text := markdown(b.figures, describeMachine(ctx, b.work), command)
-	fmt.Print("\n", text)
-	if !partial {
-		if err := os.WriteFile(resultsFile, []byte(text), 0o644); err != nil { //nolint:gosec // it is there to be read
-			return err
-		}
-	}
-	var missed []string
-	for _, f := range b.figures {
-		if !f.met() {
-			missed = append(missed, f.name)
-		}
-	}
-	if len(missed) > 0 {
-		return fmt.Errorf("missed targets: %s", strings.Join(missed, "; "))
-	}
-	return nil
 }
 
 // progress says how a round went.

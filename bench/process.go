@@ -32,6 +32,7 @@ type protocol struct {
 	create        message
 	read          message                   // of one among readRows
 	lists         func(rows int64) []string // the paths that together list so many rows
+	questions     map[string]string         // paths
 	authorization string
 }
 

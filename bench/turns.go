@@ -10,18 +10,18 @@ import (
 
 const (
 	// warmUp comes before the first turn of everything measured, and is not counted.
-	warmUp = 500 * time.Millisecond
+	warmUp = 300 * time.Millisecond
 
-	// turnLength is how long one side runs before it is the other's turn. The speed of a shared machine
-	// changes from one second to the next; PocketBase may keep a request waiting for a good part of one.
+	// turnLength is the longest time that one side runs. The speed of a shared machine changes from one second to
+	// the next. PocketBase may keep a request waiting for most of a second.
 	turnLength = time.Second
 
 	// turnStart is the part of a turn that is not counted: a side that was idle has to get up to speed.
 	turnStart = 100 * time.Millisecond
 )
 
-// runner does what is measured for about a length of time, after a start that does not count,
-// and adds the outcome to the tally.
+// runner does a task for about a length of time, after a start that does not count, and adds the outcome to the
+// tally.
 type runner func(ctx context.Context, start, length time.Duration, t *tally) error
 
 // tally is the sum of the turns of one side.
@@ -32,7 +32,7 @@ type tally struct {
 	latencies []time.Duration
 }
 
-// sample is what one round came to for one side. Times are in seconds; cpu is per request or row.
+// sample is the outcome of a round for one side. Times are in seconds; cpu is per request or row.
 type sample struct{ perSecond, p50, p99, cpu float64 }
 
 func perSecond(s sample) float64 { return s.perSecond }
@@ -49,8 +49,8 @@ func (t *tally) sample() sample {
 	}
 }
 
-// inTurns lets the sides run in turns, each until it has run for the interval in all. The side
-// that begins changes with every turn.
+// inTurns runs the sides in turns, each until it has run for the interval in all. The first side
+// changes with every turn.
 func inTurns(ctx context.Context, interval time.Duration, sides ...runner) ([]sample, error) {
 	for _, run := range sides {
 		if err := run(ctx, warmUp, 0, &tally{}); err != nil {
@@ -58,49 +58,48 @@ func inTurns(ctx context.Context, interval time.Duration, sides ...runner) ([]sa
 		}
 	}
 	tallies := make([]tally, len(sides))
-	for turn, running := 0, true; running; turn++ {
-		running = false
+	turns := int((interval + turnLength - 1) / turnLength)
+	for turn := range turns {
 		for i := range sides {
 			i = (i + turn) % len(sides)
-			left := interval - tallies[i].wall
-			if left <= 0 {
+			if tallies[i].wall >= interval { // its first turns took longer
 				continue
 			}
-			if err := sides[i](ctx, turnStart, min(left, turnLength), &tallies[i]); err != nil {
+			if err := sides[i](ctx, turnStart, interval/time.Duration(turns), &tallies[i]); err != nil {
 				return nil, err
 			}
-			running = true
 		}
 	}
-	samples := make([]sample, len(sides))
+	return samplesOf(tallies)
+}
+
+func samplesOf(tallies []tally) ([]sample, error) {
+	samples := make([]sample, len(tallies))
 	for i := range tallies {
 		if tallies[i].done == 0 {
-			return nil, fmt.Errorf("nothing was done within %s", interval)
+			return nil, errors.New("nothing was done: give more -seconds")
 		}
 		samples[i] = tallies[i].sample()
 	}
 	return samples, nil
 }
 
-// repeatedly asks a server for one thing after the other, such as a list of so many rows.
+// repeatedly asks a server for one thing after the other, such as a list of so many rows. Everything counts: one
+// client is at full speed from the start.
 func repeatedly(server *process, rows int64, do func() error) runner {
 	return func(ctx context.Context, start, length time.Duration, t *tally) error {
-		return errors.Join(repeat(server, start, rows, do, &tally{}), repeat(server, length, rows, do, t), ctx.Err())
-	}
-}
-
-func repeat(server *process, length time.Duration, rows int64, do func() error, t *tally) error {
-	cpu := server.cpuTime()
-	for begun, before := time.Now(), time.Now(); before.Sub(begun) < length; {
-		if err := do(); err != nil {
-			return fmt.Errorf("%s: %w", server.log, err)
+		cpu, before := server.cpuTime(), time.Now()
+		for end := before.Add(max(start, length)); before.Before(end); {
+			if err := errors.Join(do(), ctx.Err()); err != nil {
+				return fmt.Errorf("%s: %w", server.log, err)
+			}
+			now := time.Now()
+			t.done += rows
+			t.wall += now.Sub(before)
+			t.latencies = append(t.latencies, now.Sub(before))
+			before = now
 		}
-		now := time.Now()
-		t.done += rows
-		t.wall += now.Sub(before)
-		t.latencies = append(t.latencies, now.Sub(before))
-		before = now
+		t.cpu += server.cpuTime() - cpu
+		return nil
 	}
-	t.cpu += server.cpuTime() - cpu
-	return nil
 }

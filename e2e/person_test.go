@@ -156,7 +156,7 @@ func testPersonErased(t *testing.T, s site) {
 	p.signIn(t, pat)
 	for _, want := range []int{0, 1} { // a session alone, then nothing
 		status, out, said := exitStatus(t, s.person(pat, "--erase", "--yes")...)
-		if status != want || !strings.Contains(out, fmt.Sprintf("Sessions: %d.", 1-want)) || strings.Contains(said, "nor in what files") != (want == 1) {
+		if status != want || !strings.Contains(out, fmt.Sprintf("Sessions: %d.", 1-want)) || strings.Contains(said, "nor in deleted rows") != (want == 1) {
 			t.Errorf("exit status %d, want %d: %s%s", status, want, out, said)
 		}
 	}

@@ -101,8 +101,8 @@ func makeData(app core.App, rows int, comment string) error {
 // fillRows stores rows with ascending ids of 15 digits.
 const fillRows = `WITH RECURSIVE n(i) AS (SELECT 1 WHERE {:rows} > 0 UNION ALL SELECT i + 1 FROM n WHERE i < {:rows})
 	INSERT INTO submissions (id, comment, rating, mail, day, topics, hours, owner, created)
-	SELECT CAST(100000000000000 + i AS TEXT), {:comment}, '4', 'ann.example@formulary.example', '2026-01-31 00:00:00.000Z',
-		'["food","rooms","talks"]', 37.5, {:owner}, '2026-01-31 12:00:00.000Z' FROM n`
+	SELECT CAST(100000000000000 + i AS TEXT), {:comment}, CAST(i % 10 AS TEXT), 'ann.example@formulary.example', '2026-01-31 00:00:00.000Z',
+		'["food","rooms","talks"]', 10 + (i * 7919 % 1000) / 100.0, {:owner}, '2026-01-31 12:00:00.000Z' FROM n`
 
 func makeAccount(app core.App, collection, mail string) (*core.Record, error) {
 	in, err := app.FindCollectionByNameOrId(collection)
@@ -121,7 +121,7 @@ func submissions() *core.Collection {
 	c := core.NewBaseCollection("submissions")
 	c.Fields.Add(
 		&core.TextField{Name: "comment", Required: true},
-		&core.SelectField{Name: "rating", Values: []string{"1", "2", "3", "4", "5"}, MaxSelect: 1},
+		&core.SelectField{Name: "rating", Values: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}, MaxSelect: 1},
 		&core.EmailField{Name: "mail"},
 		&core.DateField{Name: "day"},
 		&core.SelectField{Name: "topics", Values: []string{"food", "rooms", "talks", "travel"}, MaxSelect: 4},

@@ -219,9 +219,7 @@ func TestEveryFailureTakesTheSameWork(t *testing.T) {
 	} {
 		f := newFixture(t, tt.users, "")
 		f.wantBad(tt.user, tt.password, home)
-		if got, want := rounds(f.costs), 1<<7; got != want {
-			t.Errorf("%s: %d rounds of bcrypt, want %d", tt.name, got, want)
-		}
+		testkit.Same(t, tt.name, rounds(f.costs), 1<<7)
 	}
 
 	f := newFixture(t, "", "")

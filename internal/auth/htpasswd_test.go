@@ -104,9 +104,7 @@ func TestRefusedLinesAreLoggedWithoutSecrets(t *testing.T) {
 		"staff alice\nadmins: alice\n")
 	logs := f.logs.String()
 	for _, want := range []string{"level=ERROR", f.users, "line=2", "user=old", "no bcrypt hash", "formulary passwd " + f.users + " USER", "line=3", "user=plain", "line=4", f.groups, "line=1"} {
-		if !strings.Contains(logs, want) {
-			t.Errorf("the log does not mention %q:\n%s", want, logs)
-		}
+		testkit.Contains(t, "the log does not mention", logs, want)
 	}
 	if strings.Contains(logs, "SECRET") {
 		t.Errorf("the log has a secret:\n%s", logs)
@@ -126,9 +124,7 @@ func FuzzParseUsers(f *testing.F) {
 			if cost, err := bcrypt.Cost([]byte(h.hash)); err != nil || cost != h.cost || cost > maxCost {
 				t.Errorf("took the hash %q: %v", h.hash, err)
 			}
-			if !strings.Contains(string(data), user+":"+h.hash) {
-				t.Errorf("%q has a hash that is not in the file", user)
-			}
+			testkit.Contains(t, user, string(data), user+":"+h.hash)
 		}
 		said := 0
 		for range textLines(data) {

@@ -108,9 +108,7 @@ func TestGarbageKeepsTheLastContent(t *testing.T) {
 		t.Errorf("got %v, %v", id, err)
 	}
 	for _, want := range []string{f.users + ": no line is valid; line 2: no bcrypt hash", f.groups + ": no line is valid; line 1: malformed"} {
-		if !strings.Contains(f.logs.String(), want) {
-			t.Errorf("the log lacks %q:\n%s", want, f.logs)
-		}
+		testkit.Contains(t, "the log lacks", f.logs.String(), want)
 	}
 	f.replace(f.users, "alice:nonsense\n"+userLine("bob", "sesame"))
 	if f.knows("alice") || !f.knows("bob") {

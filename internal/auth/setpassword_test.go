@@ -40,9 +40,7 @@ func FuzzWithUser(f *testing.F) {
 		before, _ := parseUsers(content)
 		after, _ := parseUsers(withUser(content, user, user+":"+hash+"\n"))
 		before[user] = userHash{hash, 4}
-		if diff := cmp.Diff(before, after, cmp.AllowUnexported(userHash{})); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Diff(t, "", after, before, cmp.AllowUnexported(userHash{}))
 	})
 }
 

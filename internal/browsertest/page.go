@@ -32,9 +32,9 @@ type Options struct {
 	Dark          bool    // prefers-color-scheme: dark
 	NoScript      bool    // JavaScript is off
 	Print         bool    // the media type is print
-	// Cookies are those of the address that Open loads.
+	// Cookies belong to the address that Open loads.
 	Cookies []*http.Cookie
-	Zone    string // of times, such as "Asia/Tokyo"; "" for that of the machine
+	Zone    string // of times, such as "Asia/Tokyo"; "" for the zone of the machine
 	// Shell runs the page in the headless shell. That takes half of the time, but it does not
 	// restore forms that a person goes back to, and tests of embedded forms hang in it.
 	Shell bool

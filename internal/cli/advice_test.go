@@ -47,9 +47,7 @@ func TestAdvice(t *testing.T) {
 			t.Errorf("%q became %q", tt.err, got)
 		}
 		for _, want := range tt.advice {
-			if !strings.Contains(added, want) {
-				t.Errorf("%q: %q is missing in the advice %q", tt.err, want, added)
-			}
+			testkit.Contains(t, tt.err, added, want)
 		}
 	}
 	if other := errors.New("other"); advise(other) != other { //nolint:errorlint // it must be the very same

@@ -33,11 +33,8 @@ func restoreCommand(streams Streams) *cli.Command {
 		ArgsUsage: "FILE",
 		Description: `Makes a file that 'formulary backup' has written the store of a directory that has none.
 Every page of the file is checked first. A restore that was killed is started over by the same command.`,
-		Flags: embeddedFlags(),
-		Action: fileAction(streams, "nothing was restored", "%[1]s restored from %[2]s.\n"+beforeStart,
-			func(ctx context.Context, dir, file string, show sqlite.Progress) error {
-				return sqlite.Restore(ctx, file, dir, show)
-			}),
+		Flags:  embeddedFlags(),
+		Action: fileAction(streams, "nothing was restored", "%[1]s restored from %[2]s.\n"+beforeStart, sqlite.Restore),
 	}
 }
 

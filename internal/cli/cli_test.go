@@ -185,7 +185,7 @@ func TestRefusedByTheStore(t *testing.T) {
 
 // A variable that no flag has is told once. Kubernetes sets some.
 func TestUnknownVariables(t *testing.T) {
-	for _, variable := range os.Environ() { // those of a test run count, too
+	for _, variable := range os.Environ() { // a test run has some, too
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "FORMULARY_") {
 			t.Setenv(name, "") // sets it back at the end
 			testkit.Must(t, os.Unsetenv(name))

@@ -31,7 +31,7 @@ func personCommand(streams Streams) *cli.Command {
 		Name:      "person",
 		Usage:     "export what is stored about a person, or erase it",
 		ArgsUsage: "NAME",
-		Description: `NAME is the user name as submissions have it, in the same upper and lower case.
+		Description: `NAME is the user name in submissions, in the same upper and lower case.
 A server may run meanwhile.
 
    formulary person amy --data data --export amy.zip
@@ -45,7 +45,7 @@ the last change under an earlier id has "renamed": true, and "after" tells nothi
 --erase deletes the submissions of the person for good, with files and history, tells webhooks, ends sessions,
 and removes the name where it tells who changed a submission of somebody else. If it was interrupted, run it
 again. Remove the account first, or the person may go on.
-Anonymous submissions can't be found by a name. If the name is nowhere, the exit status is 1.`,
+Anonymous submissions can't be found by a name. If nothing is found under the name, the exit status is 1.`,
 		Flags: []cli.Flag{
 			textFlag("data", &p.at.dir, "directory of the embedded database"),
 			textFlag("database", &p.at.url,
@@ -109,23 +109,18 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	options := service.Options{Store: s, Files: s, Now: time.Now, Events: listeners.Events}
-	p.Show = show
-	if p.erase {
-		if err := p.findSessions(ctx, s); err != nil {
-			return err
-		}
-		p.Service = service.New(options)
-		return p.eraseAll(ctx)
-	}
-	if p.directory != "" && !wiki.IsAddress(p.directory) {
+	if !p.erase && p.directory != "" && !wiki.IsAddress(p.directory) {
 		if options.Pages, err = configured[pages.Source](pages.OpenDirectory(p.directory, &markup.Options{}, quiet)); err != nil {
 			return err
 		}
 	}
-	p.Service = service.New(options)
+	p.Service, p.Show = service.New(options), show
+	if p.erase {
+		return p.eraseAll(ctx, s)
+	}
 	found, err := p.Export(ctx, p.file)
 	if errors.Is(err, service.ErrNoSubmissions) {
-		return fmt.Errorf("%w: write it as submissions have it, in the same upper and lower case. "+
+		return fmt.Errorf("%w: write it in the same upper and lower case as in submissions. "+
 			"--erase --dry-run also finds it in changes to submissions of others, and in sessions", err)
 	}
 	if err != nil {
@@ -149,8 +144,11 @@ func (p *person) findSessions(ctx context.Context, s store.Engine) error {
 	return nil
 }
 
-// eraseAll also prints what was erased if it was interrupted.
-func (p *person) eraseAll(ctx context.Context) error {
+// eraseAll prints the erased submissions, also if it was interrupted.
+func (p *person) eraseAll(ctx context.Context, s store.Engine) error {
+	if err := p.findSessions(ctx, s); err != nil {
+		return err
+	}
 	found, err := p.Erase(ctx)
 	if found == nil {
 		return err
@@ -158,10 +156,10 @@ func (p *person) eraseAll(ctx context.Context) error {
 	if err == nil && len(found.Forms) == 0 && found.Sessions == 0 {
 		clean := ""
 		if !p.DryRun {
-			clean = ", nor in what files of the embedded database have of deleted rows"
+			clean = ", nor in deleted rows that the database files still hold"
 		}
-		err = fmt.Errorf("this name is nowhere in the store%s: write it as submissions have it, "+
-			"in the same upper and lower case", clean)
+		err = fmt.Errorf("nothing was found under this name%s: write it in the same upper and "+
+			"lower case as in submissions", clean)
 	}
 	return errors.Join(err, p.print(found))
 }

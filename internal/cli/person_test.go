@@ -56,4 +56,8 @@ func TestExportOfRenamedField(t *testing.T) {
 			t.Errorf("with the pages in %q: %q", directory, steps)
 		}
 	}
+	// Pages are of no use to an erasure: the environment of a server may name them.
+	if code, said := run(ctx, "person", "amy", "--data", data, "--erase", "--dry-run", "--pages", site+"/none"); code != 0 {
+		t.Error(said)
+	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestProgress(t *testing.T) {
@@ -21,8 +21,6 @@ func TestProgress(t *testing.T) {
 		p.show("verifying", "submissions", 0, 0)
 		want := "copying: 1000 of 4000 submissions\ncopying: 3000 of 4000 submissions\n" +
 			"copying: 4000 of 4000 submissions\nverifying: 0 of 0 submissions\n"
-		if diff := cmp.Diff(want, out.String()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Diff(t, "", out.String(), want)
 	})
 }

@@ -253,9 +253,7 @@ func TestPanic(t *testing.T) {
 	f.createsAt(&forms.Form{PageID: 1, ID: "a", Notify: []string{"hr@example.org"}}, "someone", "1", time.Now())
 	f.runs(f.dispatcher())
 	testkit.Eventually(t, "an attempt has failed", func() bool { return f.count("mail").LastError == "panic: at the disco" })
-	if log := f.log.String(); !strings.Contains(log, "faultyMail") {
-		t.Errorf("no stack in the log: %s", log)
-	}
+	testkit.Contains(t, "no stack in the log", f.log.String(), "faultyMail")
 	mail.mended.Store(true)
 	f.settles("mail", 0)
 }

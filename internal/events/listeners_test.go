@@ -151,9 +151,7 @@ func TestNewAddress(t *testing.T) {
 	if got := ids(after.got()); !slices.Equal(got, []int64{1, 2}) {
 		t.Errorf("delivered %v", got)
 	}
-	if a, b := before.got()[0], after.got()[0]; a != b {
-		t.Errorf("first %v, then %v", a, b)
-	}
+	testkit.Same(t, "first, then", before.got()[0], after.got()[0])
 }
 
 // TestHookLeaves: what waits for a hook that has left waits until it is back.

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -122,9 +120,7 @@ func TestVisible(t *testing.T) {
 					got = append(got, form.Fields[i].ID)
 				}
 			}
-			if diff := cmp.Diff(strings.Fields(tt.want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			testkit.Diff(t, "", got, strings.Fields(tt.want))
 		})
 	}
 }
@@ -139,9 +135,7 @@ func TestVisibleEndsOnBrokenConditions(t *testing.T) {
 		{ID: "dangling", Condition: shownIf(MatchAll, Rule{FieldID: "gone", Operator: Empty})},
 	}}
 	want := []bool{false, false, false, false}
-	if diff := cmp.Diff(want, form.Index().visible([]string{"x", "x", "x", "x"})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", form.Index().visible([]string{"x", "x", "x", "x"}), want)
 }
 
 // A condition that was evaluated again would give another result here, for the

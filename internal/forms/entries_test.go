@@ -63,9 +63,7 @@ func TestEntriesAreTheFieldsMemberOfTheNestedModel(t *testing.T) {
 func TestEncodingIsExactly(t *testing.T) {
 	entries := []Entry{{1, "a", `x"y`}, {math.MaxInt64, "b c", "1;2\n"}}
 	want := `prefix{"a":{"id":1,"fieldId":"a","value":"x\"y"},"b c":{"id":9223372036854775807,"fieldId":"b c","value":"1;2\n"}}`
-	if diff := cmp.Diff(want, string(EncodeEntries([]byte("prefix"), entries))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", string(EncodeEntries([]byte("prefix"), entries)), want)
 	testkit.Same(t, "no entries", string(EncodeEntries(nil, nil)), "{}")
 }
 

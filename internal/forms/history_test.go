@@ -3,7 +3,7 @@ package forms
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestValuesBefore(t *testing.T) {
@@ -15,9 +15,7 @@ func TestValuesBefore(t *testing.T) {
 	}
 	mergedFiles := []StoredFile{{ID: 2, FieldID: "kept", Name: "b.txt"}, {ID: 3, FieldID: "file", Name: "a.txt"}}
 	want := map[string]string{"other": "before", "emptied": "y", "file": "a.txt", "new": ""}
-	if diff := cmp.Diff(want, (&Form{}).ValuesBefore(stored, merged, files, mergedFiles)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", (&Form{}).ValuesBefore(stored, merged, files, mergedFiles), want)
 	if got := (&Form{}).ValuesBefore(stored, stored, files, files); len(got) != 0 {
 		t.Errorf("nothing has changed, but got %v", got)
 	}
@@ -36,9 +34,7 @@ func TestChanges(t *testing.T) {
 		{{"a", "1", "2", false}},
 		{},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", got, want)
 }
 
 // Stored values count, whether their fields show or not.

@@ -27,9 +27,7 @@ func TestInvalidKeepsTheFirstMessageOfAField(t *testing.T) {
 	invalid.Add("b", Say("other"))
 	invalid.AddError(Say("general"))
 	want := &Invalid{Fields: map[string]*Message{"a": Say("first"), "b": Say("other")}, Errors: []*Message{Say("general")}}
-	if diff := cmp.Diff(want, invalid.Err(), cmp.AllowUnexported(Invalid{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", invalid.Err(), want, cmp.AllowUnexported(Invalid{}))
 	if got, want := invalid.Error(), "invalid submission: 2 fields at fault, 1 general errors"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

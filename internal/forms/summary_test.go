@@ -38,9 +38,7 @@ func TestSummaryOfDaysInAZone(t *testing.T) {
 	}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	want := []DayCount{{time.UnixMilli(0).UTC(), 1}, {day, 1}, {day.AddDate(0, 0, 1), 2}}
-	if diff := cmp.Diff(want, s.Summary().Days); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", s.Summary().Days, want)
 }
 
 func TestSummary(t *testing.T) {
@@ -61,9 +59,7 @@ func TestSummary(t *testing.T) {
 			{ID: "day", Answered: 1, Months: []DayCount{{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 1}}},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", got, want)
 }
 
 func TestSummaryOfNothing(t *testing.T) {
@@ -128,9 +124,7 @@ func TestSumsOfChoices(t *testing.T) {
 	form := &Form{Fields: []*Field{{ID: "stars", Options: []string{"1", "2", "2.5"}}, {ID: "size", Options: []string{"1", "M"}}}}
 	got := summarizeBy(t, form, -1,
 		survey(1, "", "stars", "2.5", "size", "1"), survey(2, "", "stars", "2.5"), survey(3, "", "stars", "4"), survey(4, "", "stars", "none"))
-	if diff := cmp.Diff(&Numbers{Count: 3, Sum: 9, Mean: 3}, got.Fields[0].Numbers); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", got.Fields[0].Numbers, &Numbers{Count: 3, Sum: 9, Mean: 3})
 	if got.Fields[1].Numbers != nil {
 		t.Errorf("options of which one is no number: %+v", got.Fields[1].Numbers)
 	}
@@ -165,9 +159,7 @@ func TestGroups(t *testing.T) {
 	for rank := range want {
 		got = append(got, groups[0].Field(rank))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", got, want)
 	if n := groups[1].Field(3).Numbers; n.Sum != 0.3 || n.Mean != 0.15 {
 		t.Errorf("a sum of 0.1 and 0.2: %+v", n)
 	}

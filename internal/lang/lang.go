@@ -1,6 +1,6 @@
 // Package lang is how pages speak to people: the messages in their language, and how it writes
-// days and numbers. The English text of a message is its key in all other languages. Each language
-// is a file in messages/.
+// days and numbers. The English text of a message is its key in all other languages. languages.yaml
+// lists the languages, and messages/ has their texts.
 package lang
 
 import (
@@ -17,36 +17,33 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 )
 
-//go:embed messages/*.yaml
+//go:embed languages.yaml
+var settings []byte
+
+//go:embed messages/*.po
 var files embed.FS
 
-// English is what messages are written in.
+// English is the language of messages in the program. It has no file.
 const English = "en"
 
-// Language is one that pages speak.
+// Language is one that pages speak. languages.yaml says what its settings are for.
 type Language struct {
-	Tag string `yaml:"-"`
-	format
+	Tag, Name      string
+	RightToLeft    bool `yaml:"rightToLeft"`
+	Decimal, Group string
+	GroupsFrom     int    `yaml:"groupsFrom"`
+	DayLayout      string `yaml:"day"`
+	MonthLayout    string `yaml:"month"`
+	TimeLayout     string `yaml:"time"`
+	Months         [12]string
+	Plurals        []string
 
 	tag      language.Tag
 	digits   *strings.Replacer
 	messages func() map[string]translation // read when they are needed
 }
 
-// format is the first document of a file: the language's name, and how it writes.
-type format struct {
-	Name        string     // in its own words
-	RightToLeft bool       `yaml:"rightToLeft"`
-	Decimal     string     // between the digits of 0.5
-	Group       string     // between groups of three digits
-	GroupsFrom  int        `yaml:"groupsFrom"` // how many digits a number has at least that is grouped
-	DayLayout   string     `yaml:"day"`        // for time.Format, as are others
-	MonthLayout string     `yaml:"month"`
-	TimeLayout  string     `yaml:"time"`
-	Months      [12]string // in place of Jan to Dec; "" if layouts have none
-}
-
-// translation is the text of a message by plural form, see categories. All but other may be missing.
+// translation is the text of a message by plural form, see categories. Without a plural, other is the only one.
 type translation map[string]string
 
 const other = "other"
@@ -54,54 +51,35 @@ const other = "other"
 // categories are the plural forms as files and scripts call them, by plural.Form.
 var categories = []string{other, "zero", "one", "two", "few", "many"}
 
-// UnmarshalYAML reads a text, or a mapping of plural forms to texts.
-func (t *translation) UnmarshalYAML(node *yaml.Node) error {
-	if node.Kind == yaml.ScalarNode {
-		*t = translation{other: node.Value}
-		return nil
-	}
-	return node.Decode((*map[string]string)(t))
-}
-
 // All returns the languages, English first and then by their tags.
-var All = sync.OnceValue(load)
-
-func load() []*Language {
-	names, err := files.ReadDir("messages")
-	must(err)
-	all := []*Language{read(English)}
-	for _, name := range names {
-		if tag := strings.TrimSuffix(name.Name(), ".yaml"); tag != English {
-			all = append(all, read(tag))
-		}
+var All = sync.OnceValue(func() (all []*Language) {
+	var languages []Language
+	must(yaml.Unmarshal(settings, &languages))
+	for _, l := range languages {
+		all = append(all, l.With(func() string { return readFile(l.Tag) }))
 	}
 	return all
-}
+})
 
-func read(tag string) *Language {
-	file, err := files.Open(fileOf(tag))
-	must(err)
-	decoder := yaml.NewDecoder(file)
-	l := &Language{Tag: tag, tag: language.MustParse(tag)}
-	must(decoder.Decode(&l.format))
-	l.digits = strings.NewReplacer(",", l.Group, ".", l.Decimal)
-	l.messages = sync.OnceValue(func() (messages map[string]translation) {
-		if tag != English { // whose messages are their keys
-			must(decoder.Decode(&messages))
-		}
-		return messages
+// With returns the language with the messages of a file of gettext.
+func (l Language) With(file func() string) *Language {
+	l.tag, l.digits = language.MustParse(l.Tag), strings.NewReplacer(",", l.Group, ".", l.Decimal)
+	l.messages = sync.OnceValue(func() map[string]translation {
+		return translations(file(), l.Plurals)
 	})
-	return l
+	return &l
 }
 
-func fileOf(tag string) string { return "messages/" + tag + ".yaml" }
+// readFile reads the messages of a language. English has none: they are their keys.
+func readFile(tag string) string {
+	text, _ := files.ReadFile("messages/" + tag + ".po")
+	return string(text)
+}
 
 // WriteFiles writes all files of messages, for a fingerprint.
 func WriteFiles(w io.Writer) {
 	for _, l := range All() {
-		text, err := files.ReadFile(fileOf(l.Tag))
-		must(err)
-		_, _ = w.Write(text) // a hash takes all
+		_, _ = io.WriteString(w, readFile(l.Tag)) // a hash takes all
 	}
 }
 
@@ -113,9 +91,9 @@ func must(err error) {
 }
 
 var matcher = sync.OnceValue(func() language.Matcher {
-	tags := make([]language.Tag, len(All()))
-	for i, l := range All() {
-		tags[i] = l.tag
+	var tags []language.Tag
+	for _, l := range All() {
+		tags = append(tags, l.tag)
 	}
 	return language.NewMatcher(tags)
 })

@@ -1,11 +1,8 @@
 package lang
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"flag"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -18,86 +15,19 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write messages/en.yaml")
-
 // used is a message that the program has.
 type used struct {
-	one, text string // one is "" without a plural
-	where     string // the first file that has it
+	one, text string   // one is "" without a plural
+	places    []string // files that have it
 }
 
-// TestEnglishListsAllMessages holds messages/en.yaml, the list for translators, against what templates,
-// Go code and scripts say. Lines of comment above a message stay when -update writes it.
-func TestEnglishListsAllMessages(t *testing.T) {
-	const name = "messages/en.yaml"
-	before, err := os.ReadFile(name)
-	testkit.Must(t, err)
-	after := listMessages(t, before, allMessages(t))
-	if *update {
-		testkit.Must(t, os.WriteFile(name, after, 0o644))
-	} else if !bytes.Equal(before, after) {
-		t.Error("messages/en.yaml is not what the program says: go test ./internal/lang -update writes it")
-	}
-}
-
-func listMessages(t *testing.T, before []byte, messages []used) []byte {
-	head, rest, _ := bytes.Cut(before, []byte("\n---\n"))
-	notes, note := map[string]string{}, ""
-	for line := range strings.Lines(string(rest)) {
-		switch {
-		case strings.HasPrefix(line, "# in "), line == "\n":
-			note = ""
-		case strings.HasPrefix(line, "#"):
-			note += line
-		case strings.HasPrefix(line, `"`):
-			notes[strings.TrimRight(strings.SplitAfter(line, `":`)[0], ":\n")], note = note, ""
-		}
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n---\n", head)
-	where := ""
-	for _, m := range messages {
-		if m.where != where {
-			where = m.where
-			fmt.Fprintf(&b, "\n# in %s\n", where)
-		}
-		b.WriteString(notes[quote(t, m.text)])
-		if m.one == "" {
-			fmt.Fprintf(&b, "%s: %s\n", quote(t, m.text), quote(t, withoutContext(m.text)))
-		} else {
-			fmt.Fprintf(&b, "%s:\n  one: %s\n  other: %s\n", quote(t, m.text), quote(t, m.one), quote(t, m.text))
-		}
-	}
-	return b.Bytes()
-}
-
-func quote(t *testing.T, text string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	testkit.Must(t, e.Encode(text))
-	return strings.TrimSpace(b.String())
-}
-
-// allMessages are those of the program, each once.
-func allMessages(t *testing.T) (all []used) {
-	seen := map[string]string{}
-	add := func(m used) {
-		one, known := seen[m.text]
-		if known && one != m.one {
-			t.Errorf("%q in %s has a plural in one place only, or two of them", m.text, m.where)
-		}
-		if !known {
-			seen[m.text] = m.one
-			all = append(all, m)
-		}
-	}
+// allMessages returns the messages of the program, each once, in the order of the files that have them.
+func allMessages(t *testing.T) (all []*used) {
+	known := map[string]*used{}
 	for _, pattern := range []string{
 		"web/templates/partials/*.html", "web/templates/*.html", "web/examples/*.yaml", "web/*.go", "web/*/*.go", "web/static/*.js", "events/*.go",
 		"forms/*.go", "service/*.go", "request/*.go", "encode/*.go", "wiki/*.go", "lang/*.go",
@@ -109,8 +39,16 @@ func allMessages(t *testing.T) (all []used) {
 			}[filepath.Ext(name)](t, name, files[name])
 			for _, m := range found {
 				m = named(m)
-				m.where = strings.TrimPrefix(name, "../")
-				add(m)
+				if known[m.text] == nil {
+					known[m.text] = &m
+					all = append(all, &m)
+				} else if known[m.text].one != m.one {
+					t.Errorf("%q in %s has a plural in one place only, or two of them", m.text, name)
+				}
+				places := &known[m.text].places
+				if place := strings.TrimPrefix(name, "../"); !slices.Contains(*places, place) {
+					*places = append(*places, place)
+				}
 			}
 		}
 	}
@@ -217,127 +155,4 @@ func inScript(t *testing.T, _, text string) (all []used) {
 		all = append(all, m)
 	}
 	return all
-}
-
-var tags = regexp.MustCompile(`<[^>]*>`)
-
-// TestTranslations holds each language against English: the same messages, with the same placeholders and tags,
-// in the plural forms that the language has.
-func TestTranslations(t *testing.T) {
-	messages := allMessages(t)
-	for _, l := range All()[1:] {
-		t.Run(l.Tag, func(t *testing.T) {
-			translated := l.messages()
-			for _, m := range messages {
-				found, ok := translated[m.text]
-				if !ok {
-					t.Errorf("%q is missing", m.text)
-					continue
-				}
-				want := []string{other}
-				if m.one != "" {
-					want = l.pluralForms()
-				}
-				if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
-					t.Errorf("%q has the plural forms %q, want %q", m.text, got, want)
-				}
-				for form, text := range found {
-					checkTranslation(t, m, form, text)
-				}
-			}
-			if len(translated) > len(messages) {
-				t.Errorf("%d messages, of which %d are not used any more", len(translated), len(translated)-len(messages))
-			}
-		})
-	}
-}
-
-// pluralForms are those that whole numbers take, in alphabetical order.
-func (l *Language) pluralForms() (all []string) {
-	for n := range 1000 {
-		all = append(all, l.plural(n))
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func checkTranslation(t *testing.T, m used, form, text string) {
-	t.Helper()
-	if text == "" {
-		t.Errorf("%q has no text", m.text)
-	}
-	if isEnglish(m, text) {
-		t.Errorf("%q is not translated", m.text)
-	}
-	has := func(pattern *regexp.Regexp, text string) string {
-		found := pattern.FindAllString(text, -1)
-		slices.Sort(found)
-		return strings.Join(slices.Compact(found), " ")
-	}
-	english := []string{withoutContext(m.text)}
-	if m.one != "" {
-		english = append(english, m.one)
-	}
-	same := func(pattern *regexp.Regexp) bool {
-		return slices.ContainsFunc(english, func(e string) bool { return has(pattern, e) == has(pattern, text) })
-	}
-	few := form == "one" || form == "two" || form == "zero" // which may say the number in words
-	inWords := few && has(placeholder, "{0} "+text) == has(placeholder, m.text)
-	if !same(placeholder) && !inWords {
-		t.Errorf("%q has other placeholders: %q", m.text, text)
-	}
-	if strings.ContainsAny(placeholder.ReplaceAllString(text+m.text+m.one, ""), "{}") {
-		t.Errorf("%q: %q has braces that are no placeholder", m.text, text)
-	}
-	if !same(tags) {
-		t.Errorf("%q has other tags: %q", m.text, text)
-	}
-	if strings.ContainsAny(tags.ReplaceAllString(text, ""), "\"&<>|") {
-		t.Errorf("%q: %q would have to be escaped where it is part of a template", m.text, text)
-	}
-	if strings.TrimSpace(english[0]) == english[0] && strings.TrimSpace(text) != text {
-		t.Errorf("%q: %q has spaces around it", m.text, text)
-	}
-}
-
-// isEnglish is whether a translation with three words or more is the English text.
-func isEnglish(m used, text string) bool {
-	words := word.FindAllString(tags.ReplaceAllString(text, ""), -1)
-	return len(words) > 2 && (text == withoutContext(m.text) || text == m.one)
-}
-
-// TestEnglishIsFound: TestTranslations notices what it is for.
-func TestEnglishIsFound(t *testing.T) {
-	m := used{one: "{0} file of yours", text: "example|{0} files of yours"}
-	for text, want := range map[string]bool{"{0} file of yours": true, "{0} files of yours": true, "{0} Ihrer Dateien": false} {
-		if isEnglish(m, text) != want {
-			t.Errorf("%q: not %t", text, want)
-		}
-	}
-	if m := (used{text: "Status: <b>{0}</b>"}); isEnglish(m, m.text) {
-		t.Error("a word may be the same")
-	}
-}
-
-// TestFilesOfMessages checks what is not messages.
-func TestFilesOfMessages(t *testing.T) {
-	for _, l := range All() {
-		for name, text := range map[string]string{
-			"name": l.Name, "decimal": l.Decimal, "group": l.Group,
-			"day": l.DayLayout, "month": l.MonthLayout, "time": l.TimeLayout,
-		} {
-			if text == "" {
-				t.Errorf("messages/%s.yaml has no %s", l.Tag, name)
-			}
-		}
-		if strings.Contains(l.DayLayout, "Jan") && slices.Contains(l.Months[:], "") {
-			t.Errorf("messages/%s.yaml lacks months", l.Tag)
-		}
-		text, err := files.ReadFile("messages/" + l.Tag + ".yaml")
-		_, rest, _ := bytes.Cut(text, []byte("\n---\n"))
-		var all map[string]any // refuses a key that is there twice
-		if err != nil || yaml.Unmarshal(rest, &all) != nil {
-			t.Errorf("messages/%s.yaml can't be read", l.Tag)
-		}
-	}
 }

@@ -17,7 +17,6 @@ var (
 	hole     = regexp.MustCompile(`\{\d\}|%(?:\[\d\])?[a-z]`)
 	phrase   = regexp.MustCompile(`(?:\p{L}|¤)["”.,:;!?…)]*\s+["“(]*\p{L}|\p{L}["”.,:;!?…)]*\s+["“(]*¤`)
 	sentence = regexp.MustCompile(`^\s*(?:“|\p{Lu}\p{Ll}+(?:[ .:…!?]|$))|\p{Ll}[.…!?]$|^\s+\p{L}{2,}|\p{L}{2,}[,:;]?\s+$`)
-	word     = regexp.MustCompile(`\p{L}{2,}`)
 	markup   = regexp.MustCompile(`</?[a-z][^>]*(?:>|$)|\b(?:aria-current|class|dir|id)="[^"]*(?:"|$)`)
 )
 
@@ -26,58 +25,6 @@ var (
 func speaks(text string) bool {
 	text = markup.ReplaceAllString(hole.ReplaceAllString(text, "¤"), "")
 	return word.MatchString(text) && phrase.MatchString(text) || sentence.MatchString(text)
-}
-
-var (
-	inEnglish    = regexp.MustCompile(`(?s)<section id="keys".*?</section>|<[a-z]+ [^>]*lang="en".*?</(?:li|p|span)>`)
-	ofAttributes = regexp.MustCompile(`(?s)define "(?:state|lang)".*?(?:\{\{- define|\z)`) // templates without text
-	actions      = regexp.MustCompile(`(?s)\{\{.*?\}\}`)
-	printed      = regexp.MustCompile("^\\{\\{(?:- )?\\s*[\"`]")
-	attributes   = regexp.MustCompile(`([\w:-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)`)
-	sentValue    = regexp.MustCompile(`(<(?:button|input type="hidden") [^>]*)value="[a-z-]*"`) // nobody reads it
-)
-
-// technical are attributes that people don't read.
-var technical = strings.Fields(`action aria-current aria-describedby aria-hidden aria-invalid aria-labelledby aria-required
-	autocapitalize autocomplete autocorrect blocking charset class content data-copy data-field dir enctype for form href id
-	method name preserveAspectRatio rel role scope spellcheck step target type`)
-
-// TestTemplatesSayMessages: a template has no words but those of messages.
-func TestTemplatesSayMessages(t *testing.T) {
-	for name, text := range glob(t, "web/templates/*.html", "web/templates/partials/*.html") {
-		for _, found := range saidByTemplate(text) {
-			t.Errorf("%s: %s is no message", name, found)
-		}
-	}
-}
-
-// saidByTemplate finds what a template says other than by messages.
-func saidByTemplate(text string) (found []string) {
-	text = templateCalls.ReplaceAllStringFunc(inEnglish.ReplaceAllString(text, ""), func(call string) string {
-		parts := templateCalls.FindStringSubmatch(call)
-		return strings.Join(tags.FindAllString(parts[2]+parts[3], -1), "") + "{{" + parts[4] + "}}"
-	})
-	for _, action := range actions.FindAllString(text, -1) {
-		for _, literal := range regexp.MustCompile(templateText).FindAllString(action, -1) {
-			if speaks(literal[1:len(literal)-1]) || printed.MatchString(action) && word.MatchString(literal) {
-				found = append(found, action)
-			}
-		}
-	}
-	without := func(text string) string {
-		return sentValue.ReplaceAllString(actions.ReplaceAllString(text, "¤"), "$1")
-	}
-	for _, attribute := range attributes.FindAllStringSubmatch(without(text), -1) {
-		if word.MatchString(attribute[2]) && !slices.Contains(technical, attribute[1]) {
-			found = append(found, attribute[0])
-		}
-	}
-	for _, word := range word.FindAllString(tags.ReplaceAllString(without(ofAttributes.ReplaceAllString(text, "")), " "), -1) {
-		if word != "UTC" && word != "Formulary" { // names
-			found = append(found, word)
-		}
-	}
-	return found
 }
 
 var (
@@ -213,7 +160,6 @@ func nameOf(e ast.Expr) (of, name string) {
 
 // TestSentencesAreFound: the tests above notice what they are for.
 func TestSentencesAreFound(t *testing.T) {
-	inTemplate, inScript := saidByTemplate, saidByScript
 	inCode := func(text string) []string {
 		return saidByCode(t, "a.go", "package web\nfunc f() { use("+text+") }")
 	}
@@ -222,26 +168,13 @@ func TestSentencesAreFound(t *testing.T) {
 		said  bool
 		texts []string
 	}{
-		{inTemplate, true, []string{
-			`<p>gone</p>`, `<input type="submit" value="Search now please">`, `<input type=submit value=Search>`,
-			`{{"All your forms are here."}}`, `{{- "forms"}}`, `{{printf "All %d forms." .Found}}`, `{{printf "%d forms" .Found}}`,
-			`{{if .A}}{{or .Title "Untitled"}}{{end}}`, `{{t "{0} more" (printf "all %d forms" .Found)}}`,
-			`<optgroup label="All your forms">`, `<p title='All your forms'>`, `<p title=Forms>`, `<p title = "Forms">`,
-			`<p {{if .A}}title="Forms"{{end}}>`, `<p title="{{.N}} forms">`, `<p aria-description="of yours">`,
-			"{{t `<b title=\"All your forms\">{0}</b>` .Found}}", `{{define "state"}} title="Forms"{{end}}`,
-		}},
-		{inTemplate, false, []string{
-			`{{t "All your forms"}}`, `<p title="{{t "All your forms"}}">`, `{{tn "{0} form" "{0} forms" .Found}}`, `{{/* All your forms */}}`,
-			`{{if eq .Kind "radios" "status"}}{{template "a" .}}{{end}}`, `<a class="one two" href="{{path "/author"}}">{{- ""}}</a>`,
-			`<button name="a" value="set-all">`, `<p lang="en">All your forms</p>`, `{{.At}} UTC`,
-		}},
-		{inScript, true, []string{
+		{saidByScript, true, []string{
 			`a = "Send"`, `a = "Error: "`, "a = `Sending: ${percent} %`", `a = "It was not sent yet."`, `a + " and is gone."`, `a = "“" + b`,
 			`a = 'The server is gone now.'`, `a = "the server is gone"`, `a = "A server is gone"`, "a = `${message} of your forms`",
 			"a = `${n} forms`", "a = `${b ? 'is gone' : ''}`", "a = `${b ? `is gone` : ``}`", `n + " forms"`, `"all " + n`, `t('The server is gone.')`,
 			"t(`The server is gone.`)", `t("The server" + " is gone.")`, `if (/["']/.test(a) && b("the server is gone")`, `"http://a" + "is gone"`,
 		}},
-		{inScript, false, []string{
+		{saidByScript, false, []string{
 			`a = t("The server is gone.")`, `a = tn("{0} form", "{0} forms", n)`, `a = "Content-Type"`, `a = "form[data-form]"`, `a = "?lang="`, `a = ""`,
 			`// the "server is gone"`, `/* the 'server is gone' */`, "a = `${b} ${c}`", "a = `${t(\"It is gone.\")} ${b}`", `querySelector("main p")`, `a = /'(is gone)'/`,
 		}},

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -54,12 +55,7 @@ func (l *Language) isolate(text string) string {
 // Count writes an int or an int64, as in 12,345.
 func (l *Language) Count(n any) string { return l.Number(strconv.FormatInt(integer(n), 10)) }
 
-func integer(n any) int64 {
-	if n, ok := n.(int); ok {
-		return int64(n)
-	}
-	return n.(int64)
-}
+func integer(n any) int64 { return reflect.ValueOf(n).Int() }
 
 // plural is the plural form that a number takes. That of a large one depends on its last six digits, and on that
 // there are more.

@@ -29,9 +29,7 @@ func TestFormsPage(t *testing.T) {
 		}
 	}
 	for _, key := range metaKeys {
-		if !strings.Contains(string(text), "\n"+key+": ") {
-			t.Errorf("no example of the front matter has %q", key)
-		}
+		testkit.Contains(t, key, string(text), "\n"+key+": ")
 	}
 	for _, word := range words() {
 		if !slices.Contains(rows, word) {

@@ -77,8 +77,8 @@ func (e *excerpt) pageOffset(at int) int {
 	return e.marks[i].src + at - e.marks[i].at
 }
 
-// locator returns a function that gives the offset of a line and column of a text;
-// of the line's end when the column is beyond it. It takes linear time in all if it
+// locator returns a function that gives the offset of a line and column of a text.
+// A column beyond the line's end gives that end. It takes linear time in all if it
 // is asked in the order of the text.
 func locator(text string) func(line, column int) int {
 	starts := []int{0}

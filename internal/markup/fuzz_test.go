@@ -133,9 +133,7 @@ func checkBlockText(t *testing.T, b Block) {
 			f.Opens, f.Closes, f.Limit, f.Keep, f.Withdraw, f.Notify, f.SubmitterMail))
 		return d.String()
 	}
-	if want, got := withoutHost(b.Form), withoutHost(again); want != got {
-		t.Errorf("the text of form %q makes\n%s, want\n%s", b.FormID, got, want)
-	}
+	testkit.Same(t, b.FormID, withoutHost(b.Form), withoutHost(again))
 }
 
 func checkDiagnostics(t *testing.T, diagnostics []Diagnostic) {

@@ -109,7 +109,5 @@ func TestBrokenFormsAreCounted(t *testing.T) {
 	s.save("1.md", broken("a"))
 	s.save("2.md", "")
 	s.update()
-	if got, want := s.Counts(), (Counts{Pages: 3, Forms: 2, Broken: 1}); got != want {
-		t.Errorf("the last good form is served, and broken: got %+v, want %+v", got, want)
-	}
+	testkit.Same(t, "the last good form is served, and broken", s.Counts(), (Counts{Pages: 3, Forms: 2, Broken: 1}))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // notes is a ResponseWriter that takes the notes of the access log, as the
@@ -165,9 +166,7 @@ func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
 		}
 	}
 	log := e.Logs.String()
-	if !strings.Contains(log, "unforeseen") {
-		t.Error("the faults were not logged at all")
-	}
+	testkit.Contains(t, "the faults were not logged at all", log, "unforeseen")
 	if strings.Contains(strings.ToLower(log), "alice") {
 		t.Errorf("the log names her:\n%s", log)
 	}

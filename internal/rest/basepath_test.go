@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // testBase is the base path of tests that have one.
@@ -18,9 +19,7 @@ func TestDocsBelowABasePath(t *testing.T) {
 		t.Error("the document names another server")
 	}
 	page := e.fetch(t, "GET", testBase+DocsPath)
-	if !strings.Contains(page.body, testBase+OpenAPIPath) {
-		t.Errorf("the page does not show the document:\n%s", page.body)
-	}
+	testkit.Contains(t, "the page does not show the document", page.body, testBase+OpenAPIPath)
 	for _, m := range reference.FindAllStringSubmatch(page.body, -1) {
 		if asset := e.fetch(t, "GET", m[1]); asset.status != 200 || !strings.HasPrefix(m[1], testBase+DocsPath+"/") {
 			t.Errorf("GET %s: %d", m[1], asset.status)

@@ -119,9 +119,7 @@ func TestWritesWithConditions(t *testing.T) {
 	a = e.expect(t, 200, ask("bob POST", path, nestedBody("text", "4")).with(jsonWith("If-Match", a.header.Get("Etag"), "If-None-Match", now)))
 	e.expect(t, 200, ask("bob POST", path, nestedBody("text", "5")).with(jsonWith("If-Match", "*")))
 	e.expect(t, 412, ask("bob POST", path, nestedBody("text", "6")).with(jsonWith("If-Match", a.header.Get("Etag"))))
-	if got := e.get(t, "bob", path); !strings.Contains(got, `"value":"5"`) {
-		t.Errorf("stored is %s", got)
-	}
+	testkit.Contains(t, "stored", e.get(t, "bob", path), `"value":"5"`)
 }
 
 // TestOfMergesWithOneTagOneSucceeds: the tag is compared in the transaction

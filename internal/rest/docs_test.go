@@ -63,9 +63,7 @@ func TestDocsLoadFromHereAlone(t *testing.T) {
 			t.Fatalf("GET %s: %d %v", path, page.status, page.header)
 		}
 		checkPolicy(t, page)
-		if !strings.Contains(page.body, Prefix+"/openapi.yaml") {
-			t.Errorf("GET %s does not show the document", path)
-		}
+		testkit.Contains(t, path, page.body, Prefix+"/openapi.yaml")
 		if hosts := otherHost.FindAllString(page.body, -1); hosts != nil {
 			t.Errorf("GET %s: the page names other hosts: %q", path, hosts)
 		}

@@ -100,9 +100,7 @@ func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
 	if _, broken := e.listSlowly(t, "alice", allPath+"/result", func() {}); !broken {
 		t.Error("the list was not broken off")
 	}
-	if log := e.Logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
-		t.Errorf("a list that was broken off: logged %s", log)
-	}
+	testkit.Contains(t, "a list that was broken off: logged", e.Logs.String()[logged:], `"request_id":"id-1"`)
 }
 
 // A caller who is gone is no fault of anybody, and nothing to log.

@@ -53,9 +53,7 @@ func TestRepeatedCreate(t *testing.T) {
 		strings.Replace(body, `"fieldId":"name"`, `"fieldId":"name","more":1`, 1),
 	} {
 		a := e.expect(t, 422, createWith("alice", allPath, key, other))
-		if !strings.Contains(a.body, "new key") {
-			t.Errorf("the detail does not tell what to do: %s", a.body)
-		}
+		testkit.Contains(t, "the detail does not tell what to do", a.body, "new key")
 	}
 	// The key counts for one caller and one form.
 	for _, r := range []testRequest{

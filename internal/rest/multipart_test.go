@@ -105,9 +105,7 @@ func TestUpload(t *testing.T) {
 		`"fieldId":"title","value":"Ünïcode; \r\n--a-bound"`, `"fieldId":"tags","value":"a;c"`,
 		`"fieldId":"doc","value":"report.txt;report (2).txt;a_b\".zip"`,
 	} {
-		if !strings.Contains(sub, want) {
-			t.Errorf("%s is not in %s", want, sub)
-		}
+		testkit.Contains(t, "is not in", sub, want)
 	}
 	if strings.Contains(sub, `"pic"`) {
 		t.Errorf("an empty file field is an answer: %s", sub)
@@ -117,9 +115,7 @@ func TestUpload(t *testing.T) {
 			t.Errorf("%s has %d bytes, want %d", name, len(got), len(want))
 		}
 	}
-	if got := e.get(t, "alice", result(path)); !strings.Contains(got, `"doc":"report.txt;report (2).txt;a_b\".zip"`) {
-		t.Errorf("flat: %s", got)
-	}
+	testkit.Contains(t, "flat", e.get(t, "alice", result(path)), `"doc":"report.txt;report (2).txt;a_b\".zip"`)
 	e.expectNothingStaged(t)
 }
 
@@ -145,9 +141,7 @@ func TestUploadReplacesAndMergeKeeps(t *testing.T) {
 	e.expect(t, 200, ask("alice POST", path, nestedBody("doc", "b;note")))
 	files(map[string]string{"doc/b": "two", "pic/p.pdf": "%PDF-1.7"})
 	a := e.expect(t, 200, uploadOf(path, filePart("doc", "c", "three"), filePart("doc", "b", "four")))
-	if !strings.Contains(a.body, `"value":"c;b"`) {
-		t.Errorf("after files were replaced: %s", a.body)
-	}
+	testkit.Contains(t, "after files were replaced", a.body, `"value":"c;b"`)
 	files(map[string]string{"doc/b": "four", "doc/c": "three", "pic/p.pdf": "%PDF-1.7"})
 	e.expect(t, 200, uploadOf(path, textPart("pic", ""), textPart("title", "y")))
 	files(map[string]string{"doc/b": "four", "doc/c": "three"})

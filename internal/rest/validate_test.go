@@ -17,16 +17,3 @@ func TestValidationMessages(t *testing.T) {
 	}
 	testkit.Same(t, "stored", e.dump(t), "")
 }
-
-func TestOneSubmissionEach(t *testing.T) {
-	const already = `{"valid":false,"fieldErrors":{},"errors":["this form takes one submission from each person, and yours is already there"]}`
-	for path, body := range map[string]string{oncePath: nestedBody("text", "x"), ballotPath: nestedBody("vote", "yes")} {
-		e := newHouse(t)
-		e.create(t, "alice", path, body)
-		e.create(t, "bob", path, body)
-		if a := e.expect(t, 400, ask("alice POST", path+"/submission", body)); a.body != already {
-			t.Errorf("second submission: %s, want %s", a.body, already)
-		}
-		testkit.Same(t, "are stored", e.stored(t), 2)
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func scrape(t *testing.T, c testChain) string {
@@ -22,9 +24,7 @@ func scrape(t *testing.T, c testChain) string {
 func wantSeries(t *testing.T, text string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
-		if !strings.Contains(text, "\n"+line+"\n") {
-			t.Errorf("missing: %s", line)
-		}
+		testkit.Contains(t, line, text, "\n"+line+"\n")
 	}
 	if t.Failed() {
 		for line := range strings.Lines(text) {
@@ -64,9 +64,7 @@ func TestMetrics(t *testing.T) {
 		`formulary_test_total 1`,
 	)
 	for _, name := range []string{"go_goroutines", "process_open_fds"} {
-		if !strings.Contains(text, "\n"+name+" ") {
-			t.Errorf("no %s", name)
-		}
+		testkit.Contains(t, name, text, "\n"+name+" ")
 	}
 	wantSeries(t, scrape(t, c), `formulary_http_requests_in_flight 1`)
 }
@@ -80,9 +78,7 @@ func TestMetricsDoNotShowErrors(t *testing.T) {
 	if strings.Contains(text, "secret") || !strings.Contains(text, "go_goroutines") {
 		t.Errorf("scraped %.200s", text)
 	}
-	if !strings.Contains(c.log.String(), "secret") {
-		t.Errorf("not logged: %s", c.log)
-	}
+	testkit.Contains(t, c.log, c.log.String(), "secret")
 }
 
 type broken struct{}

@@ -211,9 +211,7 @@ func TestCreateRecordsWhoAndWhen(t *testing.T) {
 		ID: 1, PageID: 1, FormID: "named", Created: w.clock, Username: "owner", Changed: w.clock, Changer: "owner",
 		Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: 8193, FieldID: "text", Value: "x"}}),
 	}
-	if diff := cmp.Diff(want, sub); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "", sub, want)
 	w.clock = w.clock.Add(time.Hour)
 	merged, err := w.as(editor, "named").Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "n", Value: "5"}}, nil, admitAll)
 	testkit.Must(t, err)

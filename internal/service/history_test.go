@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store/enginetest"
@@ -100,9 +98,7 @@ func TestHistory(t *testing.T) {
 		t.Helper()
 		got, err := a.History(ctx, sub)
 		testkit.Must(t, err)
-		if diff := cmp.Diff(append([]forms.Step{}, want...), got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Diff(t, "", got, append([]forms.Step{}, want...))
 	}
 	at := func(minutes int) time.Time {
 		return w.clock.Truncate(time.Hour).Add(time.Duration(minutes)*time.Minute + 123e6)

@@ -19,10 +19,10 @@ import (
 	"github.com/formulary/formulary/internal/store"
 )
 
-// Person exports or erases what is stored about a person.
+// Person exports or erases the stored data about a person.
 type Person struct {
 	*Service
-	Name     string // as submissions have it
+	Name     string // in submissions
 	DryRun   bool   // of an erasure
 	Sessions interface {
 		Count(ctx context.Context, user string) (int, error)
@@ -58,7 +58,8 @@ func (p *Person) visit(
 ) (found []PersonalForm, err error) {
 	stored, err := p.opts.Store.CountForms(ctx, 0, 1)
 	for i, form := range stored {
-		of := PersonalForm{FormCount: store.FormCount{PageID: form.PageID, FormID: form.FormID}}
+		form.Count = 0 // of others, too
+		of := PersonalForm{FormCount: form}
 		q := store.Query{PageID: form.PageID, FormID: form.FormID, Username: user, Changes: true}
 		err := p.opts.Store.Scan(ctx, q, func(sub forms.Submission) error { return do(ctx, &of, sub) })
 		if of.Count+of.Changes > 0 {
@@ -87,11 +88,12 @@ func (p *Person) Erase(ctx context.Context) (*PersonalData, error) {
 			return nil, err
 		}
 	}
+	stage := "erasing"
 	if p.DryRun {
-		found.Forms, err = p.visit(ctx, "searching", nil, p.eraseFrom)
-		return &found, err
+		stage = "searching"
 	}
-	if found.Forms, err = p.visit(ctx, "erasing", nil, p.eraseFrom); err == nil {
+	found.Forms, err = p.visit(ctx, stage, nil, p.eraseFrom)
+	if err == nil && !p.DryRun {
 		err = p.opts.Files.Purge(ctx)
 	}
 	return &found, err
@@ -114,7 +116,8 @@ func (p *Person) eraseFrom(ctx context.Context, of *PersonalForm, sub forms.Subm
 		return nil
 	}
 	steps, err := p.opts.Store.History(ctx, sub.ID)
-	if err != nil || sub.Changer != p.Name && !slices.ContainsFunc(steps, p.made) {
+	made := func(step store.Step) bool { return step.Username == p.Name }
+	if err != nil || sub.Changer != p.Name && !slices.ContainsFunc(steps, made) {
 		return err
 	}
 	of.Changes++
@@ -123,9 +126,6 @@ func (p *Person) eraseFrom(ctx context.Context, of *PersonalForm, sub forms.Subm
 	}
 	return p.opts.Store.RemoveName(ctx, key, p.Name)
 }
-
-// made reports whether the person has made a change.
-func (p *Person) made(step store.Step) bool { return step.Username == p.Name }
 
 // unlessGone passes over what was deleted meanwhile.
 func unlessGone(err error) error {

@@ -105,9 +105,7 @@ func TestXLSXOfHostileValues(t *testing.T) {
 	for i, value := range hostile {
 		kinds := types[i+1]
 		// A cell without a type is a number, and so is a date.
-		if got, want := kinds[3] == excelize.CellTypeUnset && value != "", slices.Contains(numbers, value); got != want {
-			t.Errorf("%q in a numeric field: a number is %t, want %t", value, got, want)
-		}
+		testkit.Same(t, value, kinds[3] == excelize.CellTypeUnset && value != "", slices.Contains(numbers, value))
 		for _, kind := range []excelize.CellType{kinds[2], kinds[4], kinds[5]} {
 			if value != "" && kind != excelize.CellTypeInlineString {
 				t.Errorf("%q in a field of text is a cell of type %d", value, kind)
@@ -158,9 +156,7 @@ func TestValueThatNoCellCanHold(t *testing.T) {
 	}
 	notes, _ := sheet(t, book, "notes", len(note{}))
 	for i := range notes[1:] {
-		if !strings.Contains(notes[i+1][3], "32767 characters") {
-			t.Errorf("note: %q", notes[i+1])
-		}
+		testkit.Contains(t, notes[i+1], notes[i+1][3], "32767 characters")
 		notes[i+1][3] = "problem"
 	}
 	want := [][]string{
@@ -169,9 +165,7 @@ func TestValueThatNoCellCanHold(t *testing.T) {
 		{"30", "b", "32768", "problem"},
 		{"30", "gone", "32768", "problem"},
 	}
-	if diff := cmp.Diff(want, notes); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Diff(t, "", notes, want)
 }
 
 // An export from a page of an anonymous form tells no ids: a note names the row of the sheet.
@@ -181,9 +175,7 @@ func TestNoteOfAnAnonymousForm(t *testing.T) {
 	rows := []forms.Submission{submission(4711, "a", "short"), submission(4712, "a", strings.Repeat("x", maxCell+1))}
 	opts := Options{Zone: time.UTC, Headings: []string{"Number", "Time", "Sent by", "Changed"}}
 	notes, _ := sheet(t, open(t, table{form, rows}.xlsx(t, opts)), "notes", 3)
-	if diff := cmp.Diff([][]string{{"row", "column", "characters"}, {"3", "a", "32768"}}, notes); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Diff(t, "", notes, [][]string{{"row", "column", "characters"}, {"3", "a", "32768"}})
 }
 
 // A form without fields has fewer columns than the notes.
@@ -224,9 +216,7 @@ func TestFurtherSheets(t *testing.T) {
 		}
 		got = append(got, rows[1:]...)
 	}
-	if diff := cmp.Diff(want[1:], got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	testkit.Diff(t, "", got, want[1:])
 }
 
 // The sheet at its limit is one sheet, and one row more makes a second.

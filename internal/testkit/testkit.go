@@ -62,7 +62,15 @@ func Same[T comparable](t testing.TB, what any, got, want T) {
 func Diff(t testing.TB, what, got, want any, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, options...); diff != "" {
-		t.Errorf("%v: %s", what, diff)
+		t.Errorf("%v (-want +got):\n%s", what, diff)
+	}
+}
+
+// Contains fails the test unless a text has a part.
+func Contains(t testing.TB, what any, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%v: no %q in %s", what, part, text)
 	}
 }
 

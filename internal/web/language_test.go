@@ -1,19 +1,15 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -100,33 +96,12 @@ func TestSummariesDoNotMixLanguages(t *testing.T) {
 	}
 }
 
-// englishWords are parts of messages, of some length, by which a page that speaks English is known.
-func englishWords(t *testing.T) (words []string) {
-	text, err := os.ReadFile("../lang/messages/en.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ = bytes.Cut(text, []byte("\n---\n"))
-	var messages map[string]any
-	if err := yaml.Unmarshal(text, &messages); err != nil {
-		t.Fatal(err)
-	}
-	for message := range messages {
-		for _, part := range regexp.MustCompile(`\{\d\}|<[^>]*>|^[a-z]+\|`).Split(message, -1) {
-			if part = strings.Trim(part, " .:,?“”"); len(part) >= 10 && strings.Contains(part, " ") {
-				words = append(words, part)
-			}
-		}
-	}
-	return words
-}
-
 // readerText is what a page says, without what stays English.
 func readerText(root *html.Node) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
-		if attribute(n, "lang") == "en" || n.Data == "textarea" || n.Data == "script" || n.Data == "pre" {
+		if attribute(n, "lang") == "en" || attribute(n, "hreflang") != "" || n.Data == "textarea" || n.Data == "script" || n.Data == "pre" {
 			return
 		}
 		if n.Type == html.TextNode {
@@ -141,34 +116,6 @@ func readerText(root *html.Node) string {
 	}
 	walk(root)
 	return b.String()
-}
-
-// TestPagesSpeakNoEnglish opens pages and states of error in every language, as those who may do more and less, signed in and
-// out, and in a frame.
-func TestPagesSpeakNoEnglish(t *testing.T) {
-	words := englishWords(t)
-	pages := maps.Clone(wiki)
-	pages["5-times.md"] = timesPage
-	e, proxied := newEnv(t, pages), newProxiedEnv(t, "")
-	e.submit(t, "alice", 5, "full", "a", "x")
-	for _, l := range lang.All()[1:] {
-		t.Run(l.Tag, func(t *testing.T) {
-			for _, p := range append(e.tour(t, l.Tag), e.faults(t, l.Tag, proxied)...) {
-				if html := fmt.Sprintf(`<html lang="%s" dir="%s"`, l.Tag, l.Dir()); !strings.Contains(p.body, html) {
-					t.Errorf("%s: no %s", p.path, html)
-				}
-				text := readerText(p.root)
-				for _, word := range words {
-					if strings.Contains(text, word) {
-						t.Errorf("%s (%d) says “%s”", p.path, p.status, word)
-					}
-				}
-				if found := regexp.MustCompile(`\{\d\}|\|`).FindString(text); found != "" {
-					t.Errorf("%s (%d) says “%s”", p.path, p.status, found)
-				}
-			}
-		})
-	}
 }
 
 // timesPage has forms that take no answers, and one whose rows its editor sets.

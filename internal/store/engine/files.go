@@ -211,7 +211,7 @@ func (c *Files) drop(ids ...int64) {
 	}
 }
 
-// markDropped marks what was dropped. What can't be marked is tried again.
+// markDropped marks dropped files. A file that can't be marked is tried again.
 func (c *Files) markDropped(ctx context.Context) error {
 	c.mu.Lock()
 	ids := c.dropped

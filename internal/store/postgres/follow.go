@@ -97,7 +97,7 @@ func (s *Store) readSettled(ctx context.Context) (upTo int64, err error) {
 	return upTo, err
 }
 
-// follow is Scan with Settled. What was settled before a scan begins is in it, so another scan follows a look.
+// follow is Scan with Settled. A scan has all rows that were settled before it begins, so another scan follows a look.
 func (s *Store) follow(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
 	for waited := false; ; waited = true {
 		upTo := s.settled.upTo.Load()

@@ -28,9 +28,7 @@ func mustRefuse(t *testing.T, options Options, because ...string) {
 		t.Fatal(errors.Join(errors.New("open: no error"), s.Close()))
 	}
 	for _, text := range because {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("open: %q does not contain %q", err, text)
-		}
+		testkit.Contains(t, err, err.Error(), text)
 	}
 }
 
@@ -244,9 +242,7 @@ func TestOpenWaitsForTheDatabase(t *testing.T) {
 		}
 		opened <- err
 	}()
-	if line := <-log; !strings.Contains(line, "can't be reached yet") {
-		t.Errorf("logged %q", line)
-	}
+	testkit.Contains(t, "logged", <-log, "can't be reached yet")
 	must(t, cluster.Resume())
 	testkit.ErrorIs(t, "open", <-opened, nil)
 	storetest.Same(t, "logged the migration", strings.Contains(<-log, "migrating the database"), true)

@@ -144,7 +144,7 @@ func renewKeeps(conn *connection) error {
 
 // Restore makes a backup the store of directory dir, which must not have one. A
 // copy of the database of a store that is closed is a backup, too.
-func Restore(ctx context.Context, file, dir string, progress Progress) (err error) {
+func Restore(ctx context.Context, dir, file string, progress Progress) (err error) {
 	if err := checkBackupFile(file); err != nil { // before the directory is created
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 func noProgress(string, string, int64, int64) {}
 
 // restore is Restore without progress.
-func restore(ctx context.Context, file, dir string) error { return Restore(ctx, file, dir, noProgress) }
+func restore(ctx context.Context, file, dir string) error { return Restore(ctx, dir, file, noProgress) }
 
 // mustBackUp returns a backup of the store in a directory.
 func mustBackUp(t *testing.T, dir string) (file string) {
@@ -53,7 +53,7 @@ func TestBackupAndRestore(t *testing.T) {
 	file, held := backedUp(t)
 	last := map[string][2]int64{}
 	dir := filepath.Join(t.TempDir(), "new", "data")
-	err := Restore(ctx, file, dir, func(stage, unit string, done, total int64) { last[stage+" "+unit] = [2]int64{done, total} })
+	err := Restore(ctx, dir, file, func(stage, unit string, done, total int64) { last[stage+" "+unit] = [2]int64{done, total} })
 	must(t, err)
 	bytes := [2]int64{size(file), size(file)}
 	storetest.Same(t, "progress", last, map[string][2]int64{"reading bytes": bytes, "checking bytes": bytes, "checking submissions": {200, 200}})

@@ -25,9 +25,7 @@ func mustRefuse(t *testing.T, dir string, because ...string) {
 		t.Fatal(errors.Join(errors.New("open: no error"), s.Close()))
 	}
 	for _, text := range because {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("open: %q does not tell %q", err, text)
-		}
+		testkit.Contains(t, err, err.Error(), text)
 	}
 }
 
@@ -163,7 +161,7 @@ func TestOlderSchemaIsMigrated(t *testing.T) {
 	addMigration(t)
 	_, err := Open(ctx, dir, Options{MustExist: true})
 	wantError(t, err, "it has schema version 9 and this formulary needs version 10: start this version's server on it once") // it is not to be written to
-	must(t, Restore(ctx, backup, restored, noProgress))
+	must(t, Restore(ctx, restored, backup, noProgress))
 	for _, dir := range []string{dir, dir, restored} {
 		s = openStore(t, dir)
 		sub, err := s.Get(ctx, keyOf(old))
