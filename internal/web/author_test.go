@@ -29,7 +29,7 @@ const shortForm = "form: a\nfields:\n  - {id: x, type: textfield, label: Name}\n
 
 // element is the element with an id, or nil.
 func (a *answer) element(id string) *html.Node {
-	for _, n := range a.all(func(n *html.Node) bool { return attribute(n, "id") == id }) {
+	for _, n := range a.find("#" + id) {
 		return n
 	}
 	return nil
@@ -186,19 +186,15 @@ func TestAuthorProblems(t *testing.T) {
 	b := newEnv(t, nil).signedIn(t, "alice")
 	a := b.write("form: a\nfields:\n  - id: x\n    type: dat\n  - id: y\n    type: radio\n  - {id: z, type: date, xlabel: Day}\n")
 	a.want(200, "3 problems", "The form is shown when its errors are solved.")
-	var got []string
-	for _, n := range a.all(func(n *html.Node) bool { return n.Parent.Data == "ul" && attribute(n.Parent, "class") == "problems" }) {
-		got = append(got, textOf(n))
-	}
 	want := []string{
 		`Error Line 4, column 11 unknown type "dat" (did you mean "date"?)`,
 		`Warning Line 5, column 5 radio "y" without options: any text will be accepted (add options)`,
 		`Error Line 7, column 25 unknown key "xlabel" in a field (did you mean "label"?)`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, textsOf(a.find("ul.problems li"))); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	lines := a.all(func(n *html.Node) bool { return hasAttribute(n, "data-line") })
+	lines := a.find("[data-line]")
 	if len(lines) != 3 || attribute(lines[0], "data-line") != "4" || attribute(lines[0], "href") != "#text" {
 		t.Errorf("%d links to lines", len(lines))
 	}
@@ -213,7 +209,7 @@ func TestAuthorProblems(t *testing.T) {
 func (a *answer) wantUniqueIDs() {
 	a.t.Helper()
 	ids := map[string]bool{}
-	for _, n := range a.all(func(n *html.Node) bool { return hasAttribute(n, "id") }) {
+	for _, n := range a.find("[id]") {
 		if id := attribute(n, "id"); ids[id] {
 			a.t.Errorf("two elements have the id %q", id)
 		} else {
@@ -228,7 +224,7 @@ func TestAuthorPreview(t *testing.T) {
 	b.write(tripForm).wantUniqueIDs()
 	a := b.get("/author?template=survey")
 	a.want(200, "This form is anonymous: what you send is kept without your name", "For how many years")
-	previews := a.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-conditions") })
+	previews := a.find("form[data-conditions]")
 	if len(previews) != 1 || hasAttribute(previews[0], "data-form") || hasAttribute(previews[0], "action") {
 		t.Fatalf("%d previews, or one that can be sent", len(previews))
 	}

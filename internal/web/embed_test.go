@@ -3,10 +3,9 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 )
 
 const (
@@ -255,7 +254,7 @@ func TestFrameOfBrokenForm(t *testing.T) {
 // stays checks that what leaves the frame opens a new tab.
 func stays(t *testing.T, a *answer) {
 	t.Helper()
-	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "a" || n.Data == "form" }) {
+	for _, n := range slices.Concat(a.find("a"), a.find("form")) {
 		to := attribute(n, "href") + attribute(n, "action")
 		if !strings.HasPrefix(to, "/embed/") && !strings.HasPrefix(to, "#") && (attribute(n, "target") != "_blank" || attribute(n, "rel") != "noopener") {
 			t.Errorf("%s: the link to %s leaves the frame", a.path, to)

@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -264,15 +265,48 @@ func multipartForm(t testing.TB, values url.Values, files ...chosenFile) (body, 
 	return text.String(), w.FormDataContentType()
 }
 
-// all returns the elements for which keep is true, in document order.
-func (a *answer) all(keep func(*html.Node) bool) []*html.Node {
-	var found []*html.Node
-	for n := range a.root.Descendants() {
-		if n.Type == html.ElementNode && keep(n) {
+// find returns the elements of the page that a selector of CSS finds. It may have tags,
+// ids, classes, attributes, and a space between an element and others in it.
+func (a *answer) find(selector string) []*html.Node { return find(a.root, selector) }
+
+func find(root *html.Node, selector string) (found []*html.Node) {
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && matches(n, strings.Fields(selector)) {
 			found = append(found, n)
 		}
 	}
 	return found
+}
+
+var simple = regexp.MustCompile(`^([a-z0-9]+)|#([\w-]+)|\.([\w-]+)|\[([\w-]+)(?:="(.*?)")?\]`)
+
+func matches(n *html.Node, selectors []string) bool {
+	last := len(selectors) - 1
+	for _, s := range simple.FindAllStringSubmatch(selectors[last], -1) {
+		switch {
+		case s[1] != "" && n.Data != s[1], s[2] != "" && attribute(n, "id") != s[2],
+			s[3] != "" && !slices.Contains(strings.Fields(attribute(n, "class")), s[3]),
+			s[4] != "" && !hasAttribute(n, s[4]), s[5] != "" && attribute(n, s[4]) != s[5]:
+			return false
+		}
+	}
+	if last == 0 {
+		return true
+	}
+	for outer := range n.Ancestors() {
+		if matches(outer, selectors[:last]) {
+			return true
+		}
+	}
+	return false
+}
+
+// textsOf are the texts of elements.
+func textsOf(nodes []*html.Node) (texts []string) {
+	for _, n := range nodes {
+		texts = append(texts, textOf(n))
+	}
+	return texts
 }
 
 func attribute(n *html.Node, name string) string {
@@ -300,23 +334,22 @@ func textOf(n *html.Node) string {
 
 // text is what the main part of the page says.
 func (a *answer) text() string {
-	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "main" }) {
+	for _, n := range a.find("main") {
 		return textOf(n)
 	}
 	return a.body
 }
 
 func (a *answer) title() string {
-	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "title" }) {
-		return textOf(n)
-	}
-	return ""
+	return strings.Join(textsOf(a.find("title")), " ")
 }
 
 // link is where the link with that text leads, or "".
 func (a *answer) link(text string) string {
-	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "a" && textOf(n) == text }) {
-		return attribute(n, "href")
+	for _, n := range a.find("a") {
+		if textOf(n) == text {
+			return attribute(n, "href")
+		}
 	}
 	return ""
 }
@@ -325,9 +358,10 @@ func (a *answer) link(text string) string {
 // button.
 func (a *answer) values() url.Values {
 	values := url.Values{}
-	for _, n := range a.all(func(n *html.Node) bool { return hasAttribute(n, "name") && !hasAttribute(n, "disabled") }) {
+	for _, n := range a.find("[name]") {
 		name, kind := attribute(n, "name"), attribute(n, "type")
 		switch {
+		case hasAttribute(n, "disabled"):
 		case n.Data == "textarea":
 			values.Add(name, rawText(n))
 		case n.Data == "select":
@@ -348,27 +382,15 @@ func rawText(n *html.Node) string {
 }
 
 func selected(n *html.Node) string {
-	for o := range n.Descendants() {
-		if o.Data == "option" && hasAttribute(o, "selected") {
-			return attribute(o, "value")
-		}
+	for _, o := range find(n, "option[selected]") {
+		return attribute(o, "value")
 	}
 	return ""
 }
 
 // errors are the lines of the error summary, and those beside the questions.
 func (a *answer) errors() (summary, beside []string) {
-	for _, n := range a.all(func(n *html.Node) bool { return hasAttribute(n, "data-error-summary") }) {
-		for li := range n.Descendants() {
-			if li.Data == "li" {
-				summary = append(summary, textOf(li))
-			}
-		}
-	}
-	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "p" && attribute(n, "class") == "error" }) {
-		beside = append(beside, textOf(n))
-	}
-	return summary, beside
+	return textsOf(a.find("[data-error-summary] li")), textsOf(a.find("p.error"))
 }
 
 func (a *answer) want(status int, texts ...string) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -67,14 +66,10 @@ func TestFilterControls(t *testing.T) {
 // controlsOf describes the controls for the value and the operator.
 func controlsOf(page *answer) string {
 	value, operators := "", []string(nil)
-	for _, n := range page.all(func(n *html.Node) bool { return hasAttribute(n, "name") }) {
+	for _, n := range page.find("[name]") {
 		switch attribute(n, "name") + " " + n.Data {
 		case "_operator select":
-			for o := range n.Descendants() {
-				if o.Data == "option" {
-					operators = append(operators, textOf(o))
-				}
-			}
+			operators = textsOf(find(n, "option"))
 		case "_value input":
 			if value = strings.TrimSpace(value + " " + attribute(n, "value")); attribute(n, "type") != "checkbox" {
 				value = strings.TrimSpace(attribute(n, "type") + " " + attribute(n, "inputmode"))

@@ -120,7 +120,7 @@ func TestUpdateQuestions(t *testing.T) {
 }
 
 func hidden(p *answer, field string) bool {
-	for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "data-field") == field }) {
+	for _, n := range p.find(`[data-field="` + field + `"]`) {
 		return hasAttribute(n, "hidden")
 	}
 	p.t.Errorf("no question %s", field)
@@ -353,10 +353,10 @@ func TestHeaders(t *testing.T) {
 		if p.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: Cache-Control %q", path, p.header.Get("Cache-Control"))
 		}
-		for _, n := range p.all(func(n *html.Node) bool {
-			return hasAttribute(n, "style") || n.Data == "style" || slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return strings.HasPrefix(a.Key, "on") })
-		}) {
-			t.Errorf("%s: <%s> has style or script in it", path, n.Data)
+		for n := range p.root.Descendants() {
+			if hasAttribute(n, "style") || n.Data == "style" || slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return strings.HasPrefix(a.Key, "on") }) {
+				t.Errorf("%s: <%s> has style or script in it", path, n.Data)
+			}
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 )
 
 const tripForm = `form: f
@@ -84,7 +82,7 @@ func TestPagesOfAFormInSeveralLanguages(t *testing.T) {
 func TestLanguageChangesBetweenOpenAndSend(t *testing.T) {
 	e, b := newAlice(t, page1("", tripForm))
 	draft := func(a *answer) string {
-		return attribute(a.all(func(n *html.Node) bool { return hasAttribute(n, "data-draft") })[0], "data-draft")
+		return attribute(a.find("[data-draft]")[0], "data-draft")
 	}
 	open := b.reads("de").get(leavePath)
 	values := open.values()
@@ -135,11 +133,7 @@ func TestAskedAsInLanguages(t *testing.T) {
 func TestAuthorPreviewInLanguages(t *testing.T) {
 	_, b := newAlice(t, nil)
 	a := b.write(tripForm)
-	var headings []string
-	for _, n := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "language" }) {
-		headings = append(headings, textOf(n))
-	}
-	if got := strings.Join(headings, ", "); got != "en Business trip, de Dienstreise, da Tjenesterejse" {
+	if got := strings.Join(textsOf(a.find(".language")), ", "); got != "en Business trip, de Dienstreise, da Tjenesterejse" {
 		t.Error(got)
 	}
 	a.wantHTML(`lang="en">City</label>`, `lang="de">Stadt</label>`, `lang="da">By</label>`, "label&#34;: &#34;City")
@@ -152,8 +146,8 @@ func TestAuthorLanguages(t *testing.T) {
 	_, b := newAlice(t, page1("lang: da\n", text))
 	const path = "/author?form=f&page=1"
 	p := b.reads("fr").get(path)
-	languages := p.all(func(n *html.Node) bool { return attribute(n, "class") == "language" })
-	if len(languages) != 3 || textOf(languages[0]) != "da Tjenesterejse" || textOf(languages[1]) != "en Business trip" {
+	languages := textsOf(p.find(".language"))
+	if len(languages) != 3 || languages[0] != "da Tjenesterejse" || languages[1] != "en Business trip" {
 		t.Errorf("%d previews: %s", len(languages), p.text())
 	}
 	for accept, want := range map[string]string{"fr": "By", "de": "Stadt", "en": "By"} { // which has no English text

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 )
 
 // TestResultsPaging walks every row exactly once, by id and sorted, and back over the
@@ -76,10 +74,7 @@ func encoded(query string) string {
 }
 
 func rangeOf(page *answer) string {
-	for _, n := range page.all(func(n *html.Node) bool { return attribute(n, "class") == "range" }) {
-		return textOf(n)
-	}
-	return ""
+	return strings.Join(textsOf(page.find(".range")), " ")
 }
 
 // TestResultsMarkHits has what was searched marked, also deep in a long answer.
@@ -148,10 +143,10 @@ func TestWayBackToResults(t *testing.T) {
 
 // action is where the form of the page is sent.
 func (a *answer) action() string {
-	for _, n := range a.all(func(n *html.Node) bool {
-		return n.Data == "form" && attribute(n, "method") == "post" && !hasAttribute(n, "data-sign-out")
-	}) {
-		return attribute(n, "action")
+	for _, n := range a.find(`form[method="post"]`) {
+		if !hasAttribute(n, "data-sign-out") {
+			return attribute(n, "action")
+		}
 	}
 	return ""
 }

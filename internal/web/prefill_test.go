@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 )
 
 const leaveForm = `form: f
@@ -28,7 +26,7 @@ fields:
 const leavePath = "/page/1/form/f"
 
 func fieldIDs(p *answer) (ids []string) {
-	for _, n := range p.all(func(n *html.Node) bool { return hasAttribute(n, "data-field") }) {
+	for _, n := range p.find("[data-field]") {
 		ids = append(ids, attribute(n, "data-field"))
 	}
 	return ids

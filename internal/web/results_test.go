@@ -46,26 +46,15 @@ func newFeedback(t *testing.T, front string, change ...func(*envOptions)) *env {
 // tableRows are the texts of the table of a class: its header, and the rows below.
 func (a *answer) tableRows(class string) [][]string {
 	var rows [][]string
-	for _, table := range a.all(func(n *html.Node) bool { return n.Data == "table" && attribute(n, "class") == class }) {
-		for tr := range table.Descendants() {
-			if tr.Data != "tr" {
-				continue
-			}
-			var cells []string
-			for cell := range tr.ChildNodes() {
-				if cell.Type == html.ElementNode {
-					cells = append(cells, textOf(cell))
-				}
-			}
-			rows = append(rows, cells)
-		}
+	for _, tr := range a.find("table." + class + " tr") {
+		rows = append(rows, textsOf(slices.DeleteFunc(slices.Collect(tr.ChildNodes()), func(n *html.Node) bool { return n.Type != html.ElementNode })))
 	}
 	return rows
 }
 
 // rowPaths are the paths of the submissions that a page lists.
 func rowPaths(page *answer) (paths []string) {
-	for _, a := range page.all(func(n *html.Node) bool { return n.Data == "a" && attribute(n.Parent, "scope") == "row" }) {
+	for _, a := range page.find(`[scope="row"] a`) {
 		if path := attribute(a, "href"); strings.Contains(path, "/submission/") {
 			paths = append(paths, path)
 		}
@@ -91,12 +80,8 @@ func pathOf(page *answer, id string) string { return rowPaths(page)[slices.Index
 
 // mine are path and text of the submissions in the list of somebody's own.
 func (a *answer) mine() (items [][2]string) {
-	for _, list := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "cards rows" }) {
-		for li := range list.ChildNodes() {
-			if li.Data == "li" {
-				items = append(items, [2]string{attribute(li.FirstChild.FirstChild, "href"), textOf(li)})
-			}
-		}
+	for _, li := range a.find(".cards.rows li") {
+		items = append(items, [2]string{attribute(find(li, "a")[0], "href"), textOf(li)})
 	}
 	return items
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/html"
-
 	"github.com/formulary/formulary/internal/markup"
 )
 
@@ -84,7 +82,7 @@ func TestGridOfOthers(t *testing.T) {
 // radios are the names and values of all radio buttons, with a mark at those that are chosen.
 func radios(p *answer) string {
 	var list []string
-	for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "type") == "radio" }) {
+	for _, n := range p.find(`[type="radio"]`) {
 		text := attribute(n, "name") + "=" + attribute(n, "value")
 		if hasAttribute(n, "checked") {
 			text += "!"

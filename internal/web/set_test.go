@@ -4,8 +4,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 )
 
 const requestForm = `form: feedback
@@ -20,10 +18,10 @@ fields:
 // pressed are the values that are sent with the button of a name.
 func (a *answer) pressed(button string) (action string, values url.Values) {
 	a.t.Helper()
-	for _, form := range a.all(func(n *html.Node) bool { return attribute(n, "class") == "set" }) {
+	for _, form := range a.find(".set") {
 		values := a.values()
-		for n := range form.Descendants() {
-			if n.Data == "button" && textOf(n) == button {
+		for _, n := range find(form, "button") {
+			if textOf(n) == button {
 				if hasAttribute(n, "name") {
 					values.Set(attribute(n, "name"), attribute(n, "value"))
 				}
@@ -160,7 +158,7 @@ func TestSetInPlace(t *testing.T) {
 	}
 	// Enter presses the first button of a form. It saves, and chooses nothing.
 	page := b.get(path)
-	first := page.all(func(n *html.Node) bool { return n.Data == "button" && textOf(n) != "Sign out" })[0]
+	first := page.find("main button")[0]
 	if textOf(first) != "Save" || hasAttribute(first, "name") {
 		t.Errorf("the first button is %q", textOf(first))
 	}

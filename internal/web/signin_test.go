@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -244,7 +242,7 @@ func TestFrameTellsSignInFromQuestions(t *testing.T) {
 		t.Fatalf("frame.js does not find a sign-in by %s", selector)
 	}
 	marked := func(p *answer) int {
-		return len(p.all(func(n *html.Node) bool { return n.Data == "input" && hasAttribute(n, mark) }))
+		return len(p.find("input[" + mark + "]"))
 	}
 	if p := e.browser(t).get("/login"); marked(p) != 1 {
 		t.Error("the sign-in is not marked")

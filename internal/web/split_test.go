@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -43,13 +41,7 @@ func newCosts(t *testing.T) *env {
 
 // split is the cells of the table of a split summary, by row.
 func (a *answer) split() (rows []string) {
-	for _, tr := range a.all(func(n *html.Node) bool { return n.Data == "tr" && attribute(n.Parent.Parent, "class") == "split" }) {
-		var cells []string
-		for cell := range tr.ChildNodes() {
-			if cell.Type == html.ElementNode {
-				cells = append(cells, strings.Join(strings.Fields(textOf(cell)), " "))
-			}
-		}
+	for _, cells := range a.tableRows("split") {
 		rows = append(rows, strings.TrimRight(strings.Join(cells, "|"), "|"))
 	}
 	return rows

@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 )
 
 // maxWeight is what a page may weigh with all that it loads, compressed,
@@ -60,10 +59,10 @@ func (b *browser) loads(page *answer) map[string]string {
 			load(path[:strings.LastIndex(path, "/")+1] + imported[1])
 		}
 	}
-	for _, n := range page.all(func(n *html.Node) bool {
-		return n.Data == "link" && attribute(n, "rel") != "expect" || n.Data == "img" || n.Data == "script" && hasAttribute(n, "src")
-	}) {
-		load(attribute(n, "href") + attribute(n, "src"))
+	for _, n := range slices.Concat(page.find("link[href]"), page.find("img"), page.find("script[src]")) {
+		if attribute(n, "rel") != "expect" {
+			load(attribute(n, "href") + attribute(n, "src"))
+		}
 	}
 	if len(files) < 2 {
 		b.t.Errorf("%s loads %d files", page.path, len(files))

@@ -20,10 +20,7 @@ func TestTitles(t *testing.T) {
 	})
 	b := e.signedIn(t, "alice")
 	heading := func(p *answer, tag string) (texts []string) {
-		for _, n := range p.all(func(n *html.Node) bool { return n.Data == tag }) {
-			texts = append(texts, textOf(n))
-		}
-		return texts
+		return textsOf(p.find(tag))
 	}
 	for path, want := range map[string]string{
 		"/page/1/form/leave": "leave", "/page/1/form/swap": "Swap a <shift>", "/page/2/form/meal": "Lunch",
@@ -64,8 +61,10 @@ func TestOutlineOfAPage(t *testing.T) {
 	b := e.signedIn(t, "alice")
 	for _, path := range []string{"/page/1", "/page/2"} {
 		var got []string
-		for _, n := range b.get(path).all(func(n *html.Node) bool { return len(n.Data) == 2 && n.Data[0] == 'h' && n.Data != "hr" }) {
-			got = append(got, n.Data+" "+textOf(n))
+		for n := range b.get(path).root.Descendants() {
+			if slices.Contains([]string{"h1", "h2", "h3", "h4"}, n.Data) {
+				got = append(got, n.Data+" "+textOf(n))
+			}
 		}
 		if want := []string{"h1 T", "h2 Rules", "h2 one", "h3 More", "h2 two"}; !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", path, got, want)
@@ -112,10 +111,12 @@ func TestThanks(t *testing.T) {
 		p.want(200, "Well <b>done</b>. See https://wiki.example/a_(b)?c=1&d=2. And (https://x.example/). Not javascript:alert(1)")
 		p.wantHTML("Well &lt;b&gt;done&lt;/b&gt;.\nSee <a href=", ">https://wiki.example/a_(b)?c=1&amp;d=2</a>. And (<a")
 		var links []string
-		for _, n := range p.all(func(n *html.Node) bool { return n.Data == "a" && strings.HasPrefix(attribute(n, "href"), "http") }) {
-			links = append(links, attribute(n, "href"))
-			if attribute(n, "rel") != "noopener" || hasAttribute(n, "target") {
-				t.Errorf("%s: %v", id, n.Attr)
+		for _, n := range p.find("a") {
+			if to := attribute(n, "href"); strings.HasPrefix(to, "http") {
+				links = append(links, to)
+				if attribute(n, "rel") != "noopener" || hasAttribute(n, "target") {
+					t.Errorf("%s: %v", id, n.Attr)
+				}
 			}
 		}
 		if want := []string{"https://wiki.example/a_%28b%29?c=1&d=2", "https://x.example/"}; !slices.Equal(links, want) {
@@ -136,7 +137,7 @@ func TestThanks(t *testing.T) {
 func TestNoAnswerIsNotPreselected(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	checked := func(p *answer) (values []string) {
-		for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "type") == "radio" && hasAttribute(n, "checked") }) {
+		for _, n := range p.find(`[type="radio"][checked]`) {
 			values = append(values, attribute(n, "name")+"="+attribute(n, "value"))
 		}
 		return values

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -16,8 +14,8 @@ import (
 // readOnly are the texts that a page shows to be copied, by label.
 func (a *answer) readOnly() map[string]string {
 	texts := map[string]string{}
-	for _, n := range a.all(func(n *html.Node) bool { return n.Data == "textarea" && hasAttribute(n, "readonly") }) {
-		for _, label := range a.all(func(l *html.Node) bool { return l.Data == "label" && attribute(l, "for") == attribute(n, "id") }) {
+	for _, n := range a.find("textarea[readonly]") {
+		for _, label := range a.find(`label[for="` + attribute(n, "id") + `"]`) {
 			texts[textOf(label)] = rawText(n)
 		}
 		if hasAttribute(n, "name") {

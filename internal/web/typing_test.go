@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/html"
-
 	"github.com/formulary/formulary/internal/forms"
 )
 
@@ -64,7 +62,7 @@ func TestNumericKeypad(t *testing.T) {
 		}
 	}
 	p := newEnv(t, page1("", typing)).get(t, "alice", "/page/1/form/price")
-	for _, n := range p.all(func(n *html.Node) bool { return attribute(n, "name") == "price" }) {
+	for _, n := range p.find(`[name="price"]`) {
 		if hasAttribute(n, "inputmode") {
 			t.Error("a number that may be negative has a keypad without a minus")
 		}
@@ -76,7 +74,7 @@ func TestNumericKeypad(t *testing.T) {
 func TestDraftNames(t *testing.T) {
 	e := newEnv(t, wiki)
 	draft := func(p *answer) (name string, typed bool) {
-		for _, n := range p.all(func(n *html.Node) bool { return n.Data == "form" && hasAttribute(n, "data-draft") }) {
+		for _, n := range p.find("form[data-draft]") {
 			return attribute(n, "data-draft"), hasAttribute(n, "data-typed")
 		}
 		return "", false

@@ -64,7 +64,7 @@
   const answer = (status, page) => {
     const response = page && new DOMParser().parseFromString(page, "text/html");
     for (const [name, value] of Object.entries({ status, response, responseURL })) {
-      Object.defineProperty(request, name, { value });
+      Object.defineProperty(request, name, { value, configurable: true });
     }
     request.onload();
   };
