@@ -48,19 +48,23 @@ func parseUsers(data []byte) (map[string]userHash, []badLine) {
 	for number, line := range textLines(data) {
 		user, hash, found := strings.Cut(line, ":")
 		nameErr, first := checkUserName(user), firstLine[user]
+		fault := badLine{line: number, user: user}
 		switch cost, err := bcryptCost(hash); {
 		case !found:
-			bad = append(bad, badLine{line: number, reason: `malformed line, not "user:hash"`})
+			fault.user, fault.reason = "", `malformed line, not "user:hash"`
 		case nameErr != nil:
-			bad = append(bad, badLine{line: number, user: user, reason: nameErr.Error()})
+			fault.reason = nameErr.Error()
 		case first != 0:
-			bad = append(bad, badLine{line: number, user: user, reason: fmt.Sprintf("duplicate user, line %d counts", first)})
+			fault.reason = fmt.Sprintf("duplicate user, line %d counts", first)
 		case err != nil:
 			firstLine[user] = number
-			bad = append(bad, badLine{line: number, user: user, reason: err.Error(), rehash: true})
+			fault.reason, fault.rehash = err.Error(), true
 		default:
 			firstLine[user] = number
 			users[user] = userHash{hash: hash, cost: cost}
+		}
+		if fault.reason != "" {
+			bad = append(bad, fault)
 		}
 	}
 	return users, bad

@@ -131,13 +131,14 @@ func (w *Wiki) authenticate(ctx context.Context, c wiki.Credential, addr string)
 	s, err := wiki.Coalesce(ctx, &w.flights, string(m[:])+from.String(), func(ctx context.Context) (*wiki.Session, error) {
 		return w.lead(ctx, c, m, from, addr)
 	})
-	if err != nil {
-		return Identity{}, err
-	}
-	return identity(s, addr), nil
+	return identity(s, addr), err
 }
 
+// identity is zero without a session.
 func identity(s *wiki.Session, addr string) Identity {
+	if s == nil {
+		return Identity{}
+	}
 	return Identity{Name: s.Name, wiki: wiki.Caller{Session: s, From: addr}}
 }
 
@@ -256,10 +257,7 @@ func (w *Wiki) remember(c wiki.Credential, m mac, s *wiki.Session) {
 func (w *Wiki) Reverify(ctx context.Context, user, password string) (Identity, error) {
 	c := wiki.Credential{User: user, Password: password, Known: true}
 	s, err := w.verify(ctx, c, w.mac(c), "")
-	if err != nil {
-		return Identity{}, err
-	}
-	return identity(s, ""), nil
+	return identity(s, ""), err
 }
 
 // Refresh returns the caller of a request that is still under way, unless their

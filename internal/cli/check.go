@@ -147,10 +147,9 @@ func (c *checker) path(path string) {
 		c.cannotRead(dir, fmt.Errorf("%s can't be read", dir))
 	}
 	if len(files)+len(unreadable) == 0 {
-		c.report(finding{
-			File: path, Severity: markup.Warning,
-			Message: path + " holds no page file", Hint: "names end in " + markup.Extensions,
-		})
+		c.report(finding{File: path, Diagnostic: markup.Diagnostic{
+			Severity: markup.Warning, Message: path + " holds no page file", Hint: "names end in " + markup.Extensions,
+		}})
 	}
 	for _, f := range files {
 		c.file(f)
@@ -159,7 +158,7 @@ func (c *checker) path(path string) {
 
 func (c *checker) cannotRead(path string, err error) {
 	c.unread = true
-	c.report(finding{File: path, Severity: markup.Error, Message: err.Error()})
+	c.report(finding{File: path, Diagnostic: markup.Diagnostic{Severity: markup.Error, Message: err.Error()}})
 }
 
 func (c *checker) file(path string) {
@@ -197,7 +196,7 @@ func (c *checker) page(at finding, page *markup.Page, source []byte) {
 	lines := sourceLines(source)
 	for _, p := range page.Diagnostics {
 		f := at
-		f.Line, f.Column, f.Severity, f.Message, f.Hint = p.Line, p.Column, p.Severity, p.Message, p.Hint
+		f.Diagnostic = p
 		if p.Line <= len(lines) {
 			f.source = &lines[p.Line-1]
 		}
@@ -239,11 +238,11 @@ func (c *checker) duplicateIDs() {
 		}
 		for _, path := range slices.Sorted(slices.Values(paths)) {
 			if path != served {
-				c.report(finding{
-					File: path, Line: 1, Column: 1, Severity: markup.Error,
+				c.report(finding{File: path, Diagnostic: markup.Diagnostic{
+					Line: 1, Column: 1, Severity: markup.Error,
 					Message: fmt.Sprintf("page id %d is already taken by %s, which is served", id, served),
 					Hint:    "give one of them another id",
-				})
+				}})
 			}
 		}
 	}

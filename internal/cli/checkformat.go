@@ -12,14 +12,9 @@ import (
 
 // finding is something wrong with a page file or a directory of them.
 type finding struct {
-	File     string          `json:"file,omitempty"` // or the title of a page of a live wiki
-	Page     int64           `json:"page,omitempty"` // its id; of page files only with a Code
-	Line     int             `json:"line,omitempty"` // 0 for the file as a whole
-	Column   int             `json:"column,omitempty"`
-	Severity markup.Severity `json:"severity"`
-	Message  string          `json:"message"`
-	Hint     string          `json:"hint,omitempty"`
-
+	File              string `json:"file,omitempty"` // or the title of a page of a live wiki
+	Page              int64  `json:"page,omitempty"` // its id; of page files only with a Code
+	markup.Diagnostic        // with no line if it is about the file as a whole
 	// What --against finds; see forms.Finding.
 	Code  string `json:"code,omitempty"`
 	Form  string `json:"form,omitempty"`

@@ -183,7 +183,7 @@ func openServed(ctx context.Context, c *config, log *slog.Logger) (s store.Engin
 		return nil, nil, err
 	}
 	if c.at.dir != "" { // beside a database elsewhere, it holds the key alone
-		if err = durable.MkdirAll(c.at.dir, 0o700); err != nil {
+		if err = durable.MkdirAll(c.at.dir); err != nil {
 			err = fmt.Errorf("create data directory: %w", err)
 		}
 	}

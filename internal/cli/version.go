@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -70,19 +69,15 @@ func versionCommand(streams Streams) *cli.Command {
 		Flags:        []cli.Flag{valueFlag("format", &format, "text", "text or json")},
 		ArgValidator: refuseArguments,
 		Action: func(context.Context, *cli.Command) error {
-			return printVersion(streams.Out, format)
+			switch format {
+			case "text":
+				_, err := fmt.Fprintln(streams.Out, thisBuild())
+				return err
+			case "json":
+				return json.NewEncoder(streams.Out).Encode(thisBuild())
+			default:
+				return usagef("--format %q: use text or json", format)
+			}
 		},
-	}
-}
-
-func printVersion(out io.Writer, format string) error {
-	switch format {
-	case "text":
-		_, err := fmt.Fprintln(out, thisBuild())
-		return err
-	case "json":
-		return json.NewEncoder(out).Encode(thisBuild())
-	default:
-		return usagef("--format %q: use text or json", format)
 	}
 }

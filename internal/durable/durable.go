@@ -45,12 +45,10 @@ func Write(path string, content []byte, prepare func(*os.File) error, publish fu
 	return Sync(filepath.Dir(path))
 }
 
-// MkdirAll is os.MkdirAll, and syncs the entries of the directories that it makes.
-func MkdirAll(path string, perm fs.FileMode) error {
-	return mkdirAll(path, perm, Sync)
-}
+// MkdirAll is os.MkdirAll for a private directory, and syncs the entries of the directories that it makes.
+func MkdirAll(path string) error { return mkdirAll(path, Sync) }
 
-func mkdirAll(path string, perm fs.FileMode, sync func(string) error) error {
+func mkdirAll(path string, sync func(string) error) error {
 	var parents []string
 	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +56,7 @@ func mkdirAll(path string, perm fs.FileMode, sync func(string) error) error {
 		}
 		parents = append(parents, filepath.Dir(dir))
 	}
-	if err := os.MkdirAll(path, perm); err != nil {
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
 	}
 	for _, dir := range parents {

@@ -15,7 +15,7 @@ func TestMkdirAllSyncsTheParents(t *testing.T) {
 	path := filepath.Join(root, "a", "b", "c")
 	for _, want := range [][]string{{filepath.Join(root, "a", "b"), filepath.Join(root, "a"), root}, nil} {
 		var synced []string
-		testkit.Must(t, mkdirAll(path, 0o700, func(dir string) error { synced = append(synced, dir); return Sync(dir) }))
+		testkit.Must(t, mkdirAll(path, func(dir string) error { synced = append(synced, dir); return Sync(dir) }))
 		if !slices.Equal(synced, want) {
 			t.Errorf("synced %q, want %q", synced, want)
 		}
@@ -24,10 +24,10 @@ func TestMkdirAllSyncsTheParents(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	testkit.ErrorIs(t, "a failed sync", mkdirAll(filepath.Join(path, "d"), 0o700, func(string) error { return syscall.EIO }), syscall.EIO)
+	testkit.ErrorIs(t, "a failed sync", mkdirAll(filepath.Join(path, "d"), func(string) error { return syscall.EIO }), syscall.EIO)
 	file := filepath.Join(root, "file")
 	testkit.WriteFile(t, file, "x")
-	if err := MkdirAll(file, 0o700); err == nil {
+	if err := MkdirAll(file); err == nil {
 		t.Error("no error for a file in place of a directory")
 	}
 }

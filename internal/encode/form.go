@@ -38,14 +38,8 @@ type (
 		Value string `json:"value"`
 	}
 	conditionJSON struct {
-		Action string      `json:"action"`
-		Match  forms.Match `json:"match"`
-		Rules  []ruleJSON  `json:"rules"`
-	}
-	ruleJSON struct {
-		FieldID  string         `json:"fieldId"`
-		Operator forms.Operator `json:"operator"`
-		Value    string         `json:"value"`
+		Action string `json:"action"`
+		forms.Condition
 	}
 	invalidJSON struct {
 		Valid       bool                      `json:"valid"`
@@ -143,11 +137,7 @@ func newCondition(c *forms.Condition) *conditionJSON {
 	if c == nil {
 		return nil
 	}
-	condition := &conditionJSON{Action: "show", Match: c.Match}
-	for _, r := range c.Rules {
-		condition.Rules = append(condition.Rules, ruleJSON(r))
-	}
-	return condition
+	return &conditionJSON{"show", *c}
 }
 
 // Invalid is a validation result.

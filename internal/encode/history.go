@@ -2,19 +2,11 @@ package encode
 
 import "github.com/formulary/formulary/internal/forms"
 
-type (
-	stepJSON struct {
-		Timestamp string       `json:"timestamp"`
-		Username  string       `json:"username"`
-		Changes   []changeJSON `json:"changes"`
-	}
-	changeJSON struct {
-		FieldID string `json:"fieldId"`
-		Before  string `json:"before"`
-		After   string `json:"after"`
-		Renamed bool   `json:"renamed,omitzero"`
-	}
-)
+type stepJSON struct {
+	Timestamp string              `json:"timestamp"`
+	Username  string              `json:"username"`
+	Changes   []forms.ValueChange `json:"changes"`
+}
 
 // History is the changes of a submission.
 func History(steps []forms.Step) []byte {
@@ -26,11 +18,7 @@ func History(steps []forms.Step) []byte {
 }
 
 func newStep(s forms.Step) stepJSON {
-	step := stepJSON{Timestamp: string(appendTimestamp(nil, s.At)), Username: s.Username}
-	for _, c := range s.Changes {
-		step.Changes = append(step.Changes, changeJSON(c))
-	}
-	return step
+	return stepJSON{string(appendTimestamp(nil, s.At)), s.Username, s.Changes}
 }
 
 // Step is one of History by itself, with the submission that it belongs to.

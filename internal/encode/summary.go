@@ -25,8 +25,8 @@ type (
 		Fields members[groupFieldJSON] `json:"fields"`
 	}
 	groupFieldJSON struct {
-		Answered int64        `json:"answered"`
-		Options  []optionJSON `json:"options,omitzero"`
+		Answered int64               `json:"answered"`
+		Options  []forms.OptionCount `json:"options,omitzero"`
 		*totalsJSON
 	}
 	totalsJSON struct {
@@ -38,25 +38,16 @@ type (
 		Count int64  `json:"count"`
 	}
 	fieldSummaryJSON struct {
-		Answered int64        `json:"answered"`
-		Options  []optionJSON `json:"options,omitzero"`
+		Answered int64               `json:"answered"`
+		Options  []forms.OptionCount `json:"options,omitzero"`
 		*numbersJSON
 	}
-	optionJSON struct {
-		Value string `json:"value"`
-		Count int64  `json:"count"`
-	}
 	numbersJSON struct {
-		Min  *float64  `json:"min"`
-		Max  *float64  `json:"max"`
-		Mean *float64  `json:"mean"`
-		Sum  *float64  `json:"sum"`
-		Bins []binJSON `json:"bins"`
-	}
-	binJSON struct {
-		From  float64 `json:"from"`
-		To    float64 `json:"to"`
-		Count int64   `json:"count"`
+		Min  *float64    `json:"min"`
+		Max  *float64    `json:"max"`
+		Mean *float64    `json:"mean"`
+		Sum  *float64    `json:"sum"`
+		Bins []forms.Bin `json:"bins"`
 	}
 )
 
@@ -85,15 +76,8 @@ func WriteSummary(w http.ResponseWriter, s forms.Summary) {
 	_ = json.MarshalWrite(w, summary, jsonOptions) // a client that is gone can't be told
 }
 
-func newOptions(counts []forms.OptionCount) (options []optionJSON) {
-	for _, o := range counts {
-		options = append(options, optionJSON(o))
-	}
-	return options
-}
-
 func newGroupField(f forms.FieldSummary) groupFieldJSON {
-	field := groupFieldJSON{Answered: f.Answered, Options: newOptions(f.Options)}
+	field := groupFieldJSON{Answered: f.Answered, Options: f.Options}
 	if n := f.Numbers; n != nil && f.Options == nil {
 		field.totalsJSON = &totalsJSON{}
 		if n.Count > 0 {
@@ -104,15 +88,11 @@ func newGroupField(f forms.FieldSummary) groupFieldJSON {
 }
 
 func newFieldSummary(f forms.FieldSummary) fieldSummaryJSON {
-	summary := fieldSummaryJSON{Answered: f.Answered, Options: newOptions(f.Options)}
+	summary := fieldSummaryJSON{Answered: f.Answered, Options: f.Options}
 	if n := f.Numbers; n != nil && f.Options == nil {
 		summary.numbersJSON = &numbersJSON{}
 		if n.Count > 0 {
-			summary.Min, summary.Max, summary.Mean = &n.Min, &n.Max, &n.Mean
-			summary.Sum = &n.Sum
-			for _, b := range n.Bins {
-				summary.Bins = append(summary.Bins, binJSON(b))
-			}
+			summary.numbersJSON = &numbersJSON{&n.Min, &n.Max, &n.Mean, &n.Sum, n.Bins}
 		}
 	}
 	return summary

@@ -52,42 +52,44 @@ var Validations = []Validation{Numeric, Alpha, Email, DateOnly, FileName}
 // Separator joins the values of a multi-value field for storage.
 const Separator = ";"
 
-// Form is one form on one page.
+// Form is one form on one page. The tags are those of definitions.
 type Form struct {
-	ID            string
-	PageID        int64
-	MacroID       string
-	Anonymous     bool
-	OneSubmission bool
-	Fields        []*Field  // in rank order: a field's rank is its index
-	Sections      []Section // in page order; they don't overlap
+	ID            string    `json:"formId"`
+	PageID        int64     `json:"pageId"`
+	MacroID       string    `json:"macroId"`
+	Anonymous     bool      `json:"anonymous"`
+	OneSubmission bool      `json:"oneSubmission"`
+	Fields        []*Field  `json:"fields"`             // in rank order: a field's rank is its index
+	Sections      []Section `json:"sections,omitempty"` // in page order; they don't overlap
 
 	// What follows is not part of the API's Form.
 
 	// Lang is the language tag (BCP 47) of the texts for people, "" if the form does not say it.
-	Lang string
+	Lang string `json:"lang,omitempty"`
 
-	Title  string // what people read in place of the id; never empty on a page
-	Thanks string // plain text, shown after sending
-	Opens  Moment // the form takes no submission before it; the zero value sets no limit, here and in Closes
-	Closes Moment // the form takes no submission after it; a day counts to its end
-	Limit  int    // at most so many submissions; 0 sets no limit
-	Keep   Period // how long submissions are kept
+	Title  string `json:"-"` // what people read in place of the id; never empty on a page
+	Thanks string `json:"-"` // plain text, shown after sending
 
-	LockIf   *Condition // while it holds for a submission, only editors change or delete it; nil for never
-	Withdraw bool       // whoever sent a submission may delete it
+	// The form takes submissions from Opens to Closes. The zero values set no limit. A day counts to its end.
+	Opens, Closes Moment `json:"-"`
+
+	Limit int    `json:"-"` // at most so many submissions; 0 sets no limit
+	Keep  Period `json:"-"` // how long submissions are kept
+
+	LockIf   *Condition `json:"-"` // while it holds for a submission, only editors change or delete it; nil for never
+	Withdraw bool       `json:"-"` // whoever sent a submission may delete it
 
 	// Notify are the addresses that get a mail when submissions have come. Their
 	// domains are in lower case, and no address is listed twice.
-	Notify []string
+	Notify []string `json:"-"`
 
 	// Names are the fields by all their ids, present and earlier ones. They are nil unless a
 	// field or an option was renamed; see NameFields.
-	Names map[string]*Field
+	Names map[string]*Field `json:"-"`
 
 	// SubmitterMail is the id of the field with the address that is told when a submission
 	// has come, and when editors have changed answers that only they give; "" for none.
-	SubmitterMail string
+	SubmitterMail string `json:"-"`
 
 	languages  []*Form                    // see Languages
 	definition atomic.Pointer[Definition] // once it was asked for
@@ -111,11 +113,6 @@ type Moment struct {
 // IsZero reports whether no moment is set.
 func (m Moment) IsZero() bool { return m == Moment{} }
 
-// IsEarly reports whether the form is not open yet.
-func (f *Form) IsEarly(now time.Time, zone *time.Location) bool {
-	return now.Before(f.Opens.Start(zone))
-}
-
 // IsOver reports whether the form has closed.
 func (f *Form) IsOver(now time.Time, zone *time.Location) bool {
 	return !f.Closes.IsZero() && !now.Before(f.Closes.End(zone))
@@ -138,8 +135,13 @@ func (m Moment) day(zone *time.Location, after int) time.Time {
 
 // StartOfDay returns when the day of a moment begins in its zone.
 func StartOfDay(t time.Time) time.Time {
+	return startOfDay(UTCDay(t), t.Location())
+}
+
+// UTCDay returns the day of a time, in the zone that it has, as a midnight in UTC.
+func UTCDay(t time.Time) time.Time {
 	year, month, day := t.Date()
-	return startOfDay(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), t.Location())
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
 // startOfDay returns when the day of a UTC midnight begins in a zone. Package time does
@@ -149,8 +151,7 @@ func startOfDay(day time.Time, zone *time.Location) time.Time {
 	const reach = 24 * time.Hour // no zone is further from UTC
 	first := day.Add(-reach)
 	seconds := sort.Search(int(2*reach/time.Second), func(i int) bool {
-		year, month, d := first.Add(time.Duration(i) * time.Second).In(zone).Date()
-		return !time.Date(year, month, d, 0, 0, 0, 0, time.UTC).Before(day)
+		return !UTCDay(first.Add(time.Duration(i) * time.Second).In(zone)).Before(day)
 	})
 	return first.Add(time.Duration(seconds) * time.Second).In(zone)
 }
@@ -158,12 +159,13 @@ func startOfDay(day time.Time, zone *time.Location) time.Time {
 // Section is a group of fields that follow one another and show or hide
 // together.
 type Section struct {
-	Name         string
-	Title        string // shown above its fields; "" shows none
-	MacroID      string
-	First, Count int        // its fields are Form.Fields[First : First+Count]
-	Condition    *Condition // the one that its fields have; nil when it always shows
-	Grid         bool       // its fields are radio buttons with the same options, and are shown as a table
+	Name      string     `json:"-"`
+	Title     string     `json:"-"` // shown above its fields; "" shows none
+	MacroID   string     `json:"macroId"`
+	First     int        `json:"first"` // its fields are Form.Fields[First : First+Count]
+	Count     int        `json:"count"`
+	Condition *Condition `json:"condition,omitempty"` // the one that its fields have; nil when it always shows
+	Grid      bool       `json:"-"`                   // its fields are radios with the same options, shown as a table
 }
 
 // Conditions yields every condition of the form once, in page order, with the
@@ -185,34 +187,37 @@ func (f *Form) Conditions() iter.Seq2[string, *Condition] {
 	}
 }
 
-// Field is one field of a form.
+// Field is one field of a form. The tags are those of definitions.
 type Field struct {
-	ID         string
-	Type       FieldType
-	Label      string
-	Help       string // shown under the label in the browser; not part of the API
-	MacroID    string
-	Required   bool
-	Validation Validation
-	Options    []string   // the values
-	Accept     []string   // of type File: such as .pdf, image/png or image/*, in lower case; empty accepts every file
-	MaxSize    int64      // of type File: the largest file in bytes; 0 sets no limit
-	Condition  *Condition // its own, or that of its section; nil when it always shows
+	ID         string     `json:"fieldId"`
+	Type       FieldType  `json:"type"`
+	Label      string     `json:"label"`
+	MacroID    string     `json:"macroId"`
+	Required   bool       `json:"required,omitempty"`
+	Validation Validation `json:"validation,omitempty"`
+	Options    []string   `json:"options,omitempty"` // the values
+
+	// Labels are what people read in place of values of options. They are not part of the API's Form.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	Accept    []string   `json:"accept,omitempty"`    // of type File: such as .pdf or image/*, in lower case; nil for all
+	Condition *Condition `json:"condition,omitempty"` // its own, or that of its section; nil when it always shows
 
 	// What follows is not part of the API's Form.
 
-	Labels map[string]string // of options, by value: what people read in place of it
-	Colors map[string]string // of options of a Status, by value: one of Colors
+	Help    string            `json:"-"` // shown under the label in the browser
+	MaxSize int64             `json:"-"` // of type File: the largest file in bytes; 0 sets no limit
+	Colors  map[string]string `json:"-"` // of options of a Status, by value: one of Colors
 
-	Scale []string // of a Radio that is shown in a row: the texts at its two ends; nil for other fields
+	Scale []string `json:"-"` // of a Radio that is shown in a row: the texts at its two ends; nil for other fields
 
-	Was      []string          // earlier ids, the newest first
-	ValueWas map[string]string // of options: values by earlier ones
+	Was      []string          `json:"-"` // earlier ids, the newest first
+	ValueWas map[string]string `json:"-"` // of options: values by earlier ones
 
-	Min, Max  *Bound // of a numeric or date field, inclusive; nil without
-	MaxLength int    // characters (code points); 0 sets no limit
-	Default   string // as it is stored; Today for the day of the create; "" for none
-	ByEditors bool   // only editors of the page set it
+	Min, Max  *Bound `json:"-"` // of a numeric or date field, inclusive; nil without
+	MaxLength int    `json:"-"` // characters (code points); 0 sets no limit
+	Default   string `json:"-"` // as it is stored; Today for the day of the create; "" for none
+	ByEditors bool   `json:"-"` // only editors of the page set it
 }
 
 // Today means the current day in the default and the bounds of a date field.
@@ -283,11 +288,8 @@ var macroNamespace = [16]byte{
 // form's id. That of a field is the form's id, "field" and its own, that of a section has
 // "section" there.
 func MacroID(pageID int64, path ...string) string {
-	return uuidV5(strconv.FormatInt(pageID, 10) + "/" + strings.Join(path, "/"))
-}
-
-// uuidV5 is RFC 9562, section 5.5.
-func uuidV5(name string) string {
+	name := strconv.FormatInt(pageID, 10) + "/" + strings.Join(path, "/")
+	// This is RFC 9562, section 5.5.
 	u := sha1.Sum(append(macroNamespace[:], name...)) //nolint:gosec // see the import
 	u[6] = u[6]&0x0f | 0x50
 	u[8] = u[8]&0x3f | 0x80

@@ -17,8 +17,10 @@ type Step struct {
 
 // ValueChange is what became of one value; "" is none.
 type ValueChange struct {
-	FieldID, Before, After string
-	Renamed                bool // the field has another id now, so After is not known
+	FieldID string `json:"fieldId"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+	Renamed bool   `json:"renamed,omitzero"` // the field has another id now, so After is not known
 }
 
 // EntryValues returns the values of entries by field id.

@@ -25,8 +25,9 @@ type Numbers struct {
 
 // Bin is the number of values from From up to, but not including, To.
 type Bin struct {
-	From, To float64
-	Count    int64
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Count int64   `json:"count"`
 }
 
 const (

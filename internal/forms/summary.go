@@ -52,8 +52,8 @@ type FieldSummary struct {
 
 // OptionCount is the number of submissions that chose a value.
 type OptionCount struct {
-	Value string
-	Count int64
+	Value string `json:"value"`
+	Count int64  `json:"count"`
 }
 
 // Bounds of what is counted by value. Beyond the options of a field, any text
@@ -163,8 +163,7 @@ func (s *Summarizer) Add(sub Submission) error {
 		s.summary.Last = sub.Created
 	}
 	s.summary.Count++
-	year, month, day := sub.Created.In(s.zone).Date()
-	s.days[time.Date(year, month, day, 0, 0, 0, 0, time.UTC)]++
+	s.days[UTCDay(sub.Created.In(s.zone))]++
 	return nil
 }
 

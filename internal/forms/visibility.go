@@ -38,17 +38,13 @@ func (v *visibility) shows(rank int) bool {
 		v.known = map[*Condition]bool{}
 	}
 	v.known[c] = false // ends the recursion if conditions form a cycle, which the parser refuses
-	v.known[c] = v.evaluate(c)
-	return v.known[c]
-}
-
-func (v *visibility) evaluate(c *Condition) bool {
-	return v.holds(c, func(rank int) string {
+	v.known[c] = v.holds(c, func(rank int) string {
 		if !v.shows(rank) {
 			return ""
 		}
 		return v.values[rank]
 	})
+	return v.known[c]
 }
 
 // holds reports whether a condition holds for the values of fields.

@@ -68,19 +68,19 @@ func (p *reader) readLanguage(root *yaml.Node, block *rawBlock, lang string) (fo
 	if block.macros != nil {
 		noun, idKey = "the form macro", "formId"
 	}
-	f.ID, block.idAt = r.name(root, "form", noun, idKey)
+	f.ID, block.At = r.name(root, "form", noun, idKey)
 	f.MacroID = cmp.Or(block.hostID, forms.MacroID(p.pageID, f.ID))
 	f.Anonymous = r.boolean(root, "anonymous")
 	f.OneSubmission = r.boolean(root, "oneSubmission")
 	f.Title, f.Thanks = r.shownText(root, "title"), r.shownText(root, "thanks")
 	f.Limit = r.wholeNumber(root, "limit", MaxLimit)
-	f.Keep, block.keepAt = r.keep(root)
+	f.Keep, block.KeepAt = r.keep(root)
 	r.opening(root)
 	r.notify(root)
 	if block.macros == nil || valueOf(root, "fields") != nil { // a form macro without fields was reported
 		r.fields(root, "form")
 	}
-	block.fieldsAt = r.offsets
+	block.FieldsAt = r.offsets
 	for _, c := range r.conditions {
 		r.condition(c)
 	}

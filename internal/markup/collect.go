@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/formulary/formulary/internal/forms"
 )
 
 // addBlock reads a raw block, the first of which has number 1.
@@ -24,8 +22,8 @@ func (p *reader) addBlock(number int, block *rawBlock) {
 	case number > MaxForms:
 		return
 	}
-	id, text, form := p.readBlock(block)
-	block.formID = id
+	p.readBlock(block)
+	id := block.FormID
 	first, dup := p.formLines[id]
 	switch {
 	case dup:
@@ -35,39 +33,35 @@ func (p *reader) addBlock(number int, block *rawBlock) {
 	case id != "":
 		p.formLines[id], _ = p.position(block.at)
 	}
-	p.blocks = append(p.blocks, Block{
-		FormID: id, Form: form, Text: text, At: block.idAt, KeepAt: block.keepAt, FieldsAt: block.fieldsAt,
-	})
+	p.blocks = append(p.blocks, block.Block)
 }
 
-// readBlock returns the form of a block, or nil if the block is broken, its id, or "" if that
-// can't be read, and its text.
-func (p *reader) readBlock(block *rawBlock) (id, text string, form *forms.Form) {
+// readBlock reads the form of a block.
+func (p *reader) readBlock(block *rawBlock) {
 	p.failed = block.failed
 	root := block.macros
 	if block.text != nil {
-		text = plainSpaces.Replace(block.text.text())
-		root = p.root(text, block)
+		block.Text = plainSpaces.Replace(block.text.text())
+		root = p.root(block)
 	} else {
-		text = textOf(root)
+		block.Text = textOf(root)
 	}
 	if root != nil {
-		form = p.readForm(root, block)
+		block.Form = p.readForm(root, block)
 	}
 	if p.failed && block.open {
 		p.errorf(block.at, "close it with the fence that it begins with",
 			"this block is never closed, so it extends to the end of the page")
 	}
 	switch {
-	case form == nil:
-		return guessFormID(text), text, nil
-	case checkID(form.ID) == "":
-		id = form.ID
+	case block.Form == nil:
+		block.FormID = guessFormID(block.Text)
+	case checkID(block.Form.ID) == "":
+		block.FormID = block.Form.ID
 	}
 	if p.failed {
-		form = nil
+		block.Form = nil
 	}
-	return id, text, form
 }
 
 // textOf writes the mapping that macros make as an author would.
@@ -91,7 +85,8 @@ func plain(n *yaml.Node) *yaml.Node {
 }
 
 // root returns the root of a block's YAML, or nil if the text is broken.
-func (p *reader) root(text string, block *rawBlock) *yaml.Node {
+func (p *reader) root(block *rawBlock) *yaml.Node {
+	text := block.Text
 	switch {
 	case block.failed: // where the block ends is not known
 		return nil

@@ -27,10 +27,11 @@ const (
 
 // Diagnostic is an error or a warning at a position on the page.
 type Diagnostic struct {
-	Line, Column int // from 1; columns count characters
-	Severity     Severity
-	Message      string
-	Hint         string // how to solve it; may be ""
+	Line     int      `json:"line,omitempty"` // from 1, as columns, which count characters
+	Column   int      `json:"column,omitempty"`
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint,omitempty"` // how to solve it
 }
 
 // reader reads one page. Positions are offsets in src.

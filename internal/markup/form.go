@@ -25,13 +25,6 @@ func ParseForm(pageID int64, lang string, text []byte, options *Options) (Block,
 	return block, page.Diagnostics
 }
 
-// findAll returns the whole text as a block.
-func (p *reader) findAll() []rawBlock {
-	text := &excerpt{}
-	text.add(endLine(string(p.src[p.body:])), p.body)
-	return []rawBlock{{at: p.body, text: text}}
-}
-
 // endLine ends the last line of a text. In a block on a page, it always ends.
 func endLine(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
 
@@ -49,9 +42,15 @@ func FormBlock(format Format, text []byte) (string, error) {
 	case format == Confluence && !isFormText(src):
 		return "", errors.New(`in Confluence, the text must begin with "form:"`)
 	case format == Confluence:
-		return confluenceBlock(src), nil
+		// What would end the CDATA section is split between two of them.
+		return `<ac:structured-macro ac:name="code"><ac:parameter ac:name="language">yaml</ac:parameter>` +
+			`<ac:plain-text-body>` +
+			cdataStart + strings.ReplaceAll(src, cdataEnd, "]]"+cdataEnd+cdataStart+">") + cdataEnd +
+			"</ac:plain-text-body></ac:structured-macro>\n", nil
 	case format == Wikitext:
-		return wikitextBlock(src), nil
+		// MediaWiki would take these characters for those of a tag or an entity.
+		escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(src)
+		return "<pre class=\"form\">\n" + escaped + "</pre>\n", nil
 	default:
 		return "", fmt.Errorf("unknown page format %d", format)
 	}
@@ -65,17 +64,4 @@ func markdownBlock(text string) string {
 	}
 	fence := strings.Repeat("`", longest+1)
 	return fence + "yaml form\n" + text + fence + "\n"
-}
-
-// confluenceBlock writes a code macro. What would end the CDATA section is
-// split between two of them.
-func confluenceBlock(text string) string {
-	return `<ac:structured-macro ac:name="code"><ac:parameter ac:name="language">yaml</ac:parameter><ac:plain-text-body>` +
-		cdataStart + strings.ReplaceAll(text, cdataEnd, "]]"+cdataEnd+cdataStart+">") + cdataEnd +
-		"</ac:plain-text-body></ac:structured-macro>\n"
-}
-
-// wikitextBlock escapes what MediaWiki would take for a tag or an entity.
-func wikitextBlock(text string) string {
-	return "<pre class=\"form\">\n" + strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(text) + "</pre>\n"
 }

@@ -195,7 +195,19 @@ func (page *Page) read(format Format, nameID int64, src []byte, options *Options
 		p.pageLang = meta.Lang
 	}
 	if isGood {
-		blocks := p.find(format)
+		var blocks []rawBlock
+		switch format {
+		case formText: // all of it is a block
+			text := &excerpt{}
+			text.add(endLine(string(p.src[p.body:])), p.body)
+			blocks = []rawBlock{{at: p.body, text: text}}
+		case Markdown:
+			blocks = p.findInMarkdown()
+		case Confluence:
+			blocks = p.findInConfluence()
+		default:
+			blocks = p.findInWikitext()
+		}
 		for i := range blocks {
 			p.addBlock(i+1, &blocks[i])
 		}
@@ -221,19 +233,16 @@ func noAccess() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 // rawBlock is a block of a page that holds a form: a text of YAML, or the macros
 // of Confluence.
 type rawBlock struct {
-	at       int      // offset of the block in the page
-	end      int      // offset after it; known in wikitext only
-	fence    ast.Node // of a Markdown page
-	text     *excerpt
-	macros   *yaml.Node            // the mapping of a form that macros describe
-	hostID   string                // the macro id that the host gives the form, or ""
-	hostIDs  map[*yaml.Node]string // and its fields
-	failed   bool                  // an error in it was reported
-	formID   string                // set when it is read; "" if it can't be read
-	idAt     int                   // set when it is read, as keepAt and fieldsAt; see Block
-	keepAt   int
-	fieldsAt []int
-	open     bool // the block is never closed
+	Block            // set when it is read
+	at      int      // offset of the block in the page
+	end     int      // offset after it; known in wikitext only
+	fence   ast.Node // of a Markdown page
+	text    *excerpt
+	macros  *yaml.Node            // the mapping of a form that macros describe
+	hostID  string                // the macro id that the host gives the form, or ""
+	hostIDs map[*yaml.Node]string // and its fields
+	failed  bool                  // an error in it was reported
+	open    bool                  // the block is never closed
 }
 
 var (
@@ -250,17 +259,4 @@ func looksLikeForm(text string) bool {
 // warnOfUnmarkedForm warns of a block that looks like a form but is not marked as one.
 func (p *reader) warnOfUnmarkedForm(at int, hint string) {
 	p.warnf(at, hint, "this block looks like a form, but is not marked as one: it is not served")
-}
-
-func (p *reader) find(format Format) []rawBlock {
-	switch format {
-	case formText:
-		return p.findAll()
-	case Markdown:
-		return p.findInMarkdown()
-	case Confluence:
-		return p.findInConfluence()
-	default:
-		return p.findInWikitext()
-	}
 }

@@ -44,14 +44,14 @@ func (p *reader) plainText(format Format, blocks []rawBlock) *Text {
 		from := p.body
 		for i := range blocks {
 			t.read(wikiToStorage(string(p.src[from:blocks[i].at])), nil)
-			t.addForm(blocks[i].formID)
+			t.addForm(blocks[i].FormID)
 			from = blocks[i].end
 		}
 		t.read(wikiToStorage(string(p.src[from:])), nil)
 	} else {
 		ids := map[int]string{}
 		for i := range blocks {
-			ids[blocks[i].at-p.body] = blocks[i].formID
+			ids[blocks[i].at-p.body] = blocks[i].FormID
 		}
 		t.read(string(source), ids)
 	}

@@ -64,7 +64,7 @@ func (p *reader) markdownText(blocks []rawBlock) *Text {
 	if p.tree != nil {
 		ids := map[ast.Node]string{}
 		for i := range blocks {
-			ids[blocks[i].fence] = blocks[i].formID
+			ids[blocks[i].fence] = blocks[i].FormID
 		}
 		t.Parts = parts(p.tree, ids)
 	}

@@ -34,8 +34,6 @@ type Directory struct {
 	failure atomic.Pointer[error] // the directory can't be listed
 }
 
-var _ Source = (*Directory)(nil)
-
 // snapshot is what is served. It is replaced, never changed.
 type snapshot struct {
 	pages  map[int64]*Page

@@ -17,8 +17,11 @@ const maxDiagnostics = 50
 func renew(old *Page, parsed *markup.Page, title string) *Page {
 	page := &Page{
 		ID: parsed.ID, Title: title, Text: parsed.Text,
-		Blocks: parsed.Blocks, Lang: parsed.Meta.Lang, Readers: readersOf(&parsed.Meta), meta: parsed.Meta,
+		Blocks: parsed.Blocks, Lang: parsed.Meta.Lang, Readers: parsed.Meta.Edit, meta: parsed.Meta,
 		Diagnostics: slices.Clone(parsed.Diagnostics[:min(len(parsed.Diagnostics), maxDiagnostics)]),
+	}
+	if parsed.Meta.ResultsForViewers { // as rightsOf has it of SeeAll
+		page.Readers = nil
 	}
 	if parsed.Unreadable {
 		if old == nil {

@@ -104,14 +104,6 @@ func includes(p *markup.Principals, user User) bool {
 	return slices.Contains(p.Users, user.Name) || slices.ContainsFunc(p.Groups, user.InGroup)
 }
 
-// readersOf agrees with rightsOf about SeeAll.
-func readersOf(meta *markup.Meta) *markup.Principals {
-	if meta.ResultsForViewers {
-		return nil
-	}
-	return meta.Edit
-}
-
 // Counts is how much a Directory serves.
 type Counts struct {
 	Pages, Forms int

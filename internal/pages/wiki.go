@@ -77,8 +77,6 @@ type Wiki struct {
 	readyErr error
 }
 
-var _ Source = (*Wiki)(nil)
-
 // rightsKey has the session, not the user: a bot password has fewer rights than its
 // user.
 type rightsKey struct {

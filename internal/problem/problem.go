@@ -3,7 +3,6 @@ package problem
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,10 +29,8 @@ var (
 // Write answers with a problem document. The detail is a sentence that tells
 // the client what to do.
 func Write(w http.ResponseWriter, status int, detail string) {
-	body, err := json.Marshal(Document{"about:blank", http.StatusText(status), status, detail})
-	if err != nil {
-		panic(fmt.Sprintf("encode problem: %v", err)) // strings and a number always encode
-	}
+	// Strings and a number are always encoded.
+	body, _ := json.Marshal(Document{"about:blank", http.StatusText(status), status, detail})
 	h := w.Header()
 	h["Content-Type"] = mediaType
 	h["Cache-Control"] = noStore

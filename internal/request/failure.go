@@ -21,6 +21,11 @@ type StatusError struct {
 	Detail *forms.Message
 }
 
+// NewStatusError makes a StatusError.
+func NewStatusError(status int, detail *forms.Message) *StatusError {
+	return &StatusError{status, detail}
+}
+
 func (e *StatusError) Error() string { return e.Detail.String() }
 
 // kindStatus is the status for each kind of error of the service.

@@ -32,7 +32,9 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 		return err
 	}
 	defer content.Close()
-	if !takesRange(c.Header.Get("Range")) {
+	// Units that are not known must be ignored (RFC 9110), and so may be requests for many ranges: the answer is the
+	// whole file.
+	if spec := c.Header.Get("Range"); !strings.HasPrefix(spec, "bytes=") || strings.Count(spec, ",") >= MaxRanges {
 		c.Header.Del("Range")
 	}
 	from := &contentReader{ReadSeeker: content, check: func() error { return c.MayStillList(access) }}
@@ -54,7 +56,10 @@ func (c *Call) SendFile(w http.ResponseWriter) error {
 
 func fileHeader(file forms.StoredFile) http.Header {
 	h := http.Header{}
-	h.Set("Content-Type", harmlessType(file.Type))
+	h.Set("Content-Type", file.Type)
+	if scriptType.MatchString(file.Type) { // neither an attachment nor a sandbox keeps a page from loading it
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+	}
 	h.Set("Content-Disposition", Attachment(file.Name))
 	h.Set("Content-Security-Policy", "sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -67,24 +72,8 @@ func fileHeader(file forms.StoredFile) http.Header {
 // each of them, however short it is.
 const MaxRanges = 10
 
-// takesRange reports whether a Range is to be answered with a part of the file.
-// Units that are not known must be ignored (RFC 9110), and so may be requests
-// for many ranges: the answer is the whole file.
-func takesRange(spec string) bool {
-	return strings.HasPrefix(spec, "bytes=") && strings.Count(spec, ",") < MaxRanges
-}
-
 // scriptType matches the types that a page could load as a script or a stylesheet.
 var scriptType = regexp.MustCompile(`(?i)^[^;/]*/(css|[^;]*javascript|[^;]*(ecmascript|jscript|livescript)[^;]*)(;|$)`)
-
-// harmlessType is text/plain for those: neither an attachment nor a sandbox keeps a page
-// from loading them.
-func harmlessType(mediaType string) string {
-	if scriptType.MatchString(mediaType) {
-		return "text/plain; charset=utf-8"
-	}
-	return mediaType
-}
 
 // Attachment is the Content-Disposition of RFC 6266 that has a file saved under a
 // name: a name in ASCII for old clients, and the name itself.

@@ -15,17 +15,13 @@ import (
 // errNotModified: the client has what it asks for.
 var errNotModified = errors.New("not modified")
 
-var errChanged = &request.StatusError{
-	Status: http.StatusPreconditionFailed,
-	Detail: forms.English("The submission, or the form's fields, changed since the ETag that If-Match names. " +
-		"Nothing was changed now. Read the submission again, and send the request with its new ETag. " +
-		"Weak tags (W/), which a proxy that compresses answers makes, never match."),
-}
+var errChanged = request.NewStatusError(http.StatusPreconditionFailed,
+	forms.English("The submission, or the form's fields, changed since the ETag that If-Match names. "+
+		"Nothing was changed now. Read the submission again, and send the request with its new ETag. "+
+		"Weak tags (W/), which a proxy that compresses answers makes, never match."))
 
-var errNoneMatch = &request.StatusError{
-	Status: http.StatusPreconditionFailed,
-	Detail: forms.English("The submission is in a state that If-None-Match excludes. Nothing was changed."),
-}
+var errNoneMatch = request.NewStatusError(http.StatusPreconditionFailed,
+	forms.English("The submission is in a state that If-None-Match excludes. Nothing was changed."))
 
 // precondition is nil where the request's header names no tags.
 func precondition(r *http.Request) service.Precondition {

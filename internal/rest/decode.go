@@ -113,11 +113,9 @@ func checkMediaType(h http.Header) error {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	charset := params["charset"]
 	if err != nil || mediaType != encode.JSONType || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
-		return &request.StatusError{
-			Status: http.StatusUnsupportedMediaType,
-			Detail: forms.English("Send the body in UTF-8, with Content-Type: application/json, " +
-				"or multipart/form-data if a submission has files."),
-		}
+		return request.NewStatusError(http.StatusUnsupportedMediaType,
+			forms.English("Send the body in UTF-8, with Content-Type: application/json, "+
+				"or multipart/form-data if a submission has files."))
 	}
 	return nil
 }

@@ -193,11 +193,11 @@ func waitUntilZero(n func() int64, limit time.Duration) {
 }
 
 // CertificateError is returned by [New] if the certificate or its key can't be
-// used. Err names the files.
-type CertificateError struct{ Err error }
+// used.
+type CertificateError struct{ error }
 
-func (e *CertificateError) Error() string { return e.Err.Error() }
-func (e *CertificateError) Unwrap() error { return e.Err }
+// Unwrap returns the error that names the files.
+func (e *CertificateError) Unwrap() error { return e.error }
 
 // errorLog logs the messages of net/http about connections. They contain addresses
 // and protocol errors, never headers or bodies.

@@ -86,11 +86,11 @@ func (a *Access) Create(
 		defer func() { a.dropUnused(staged, sub, err) }()
 	}
 	if a.Rights.Blocked {
-		return forms.Submission{}, false, errBlocked
+		return sub, false, errBlocked
 	}
 	release, err := a.service.largeWrites.acquire(ctx, sizeOf(answers))
 	if err != nil {
-		return forms.Submission{}, false, err
+		return sub, false, err
 	}
 	defer release()
 	n, invalid := a.newSubmission(answers)
@@ -98,7 +98,7 @@ func (a *Access) Create(
 		return a.createOnce(ctx, n, invalid, a.repeatable(key, answers))
 	}
 	if invalid != nil {
-		return forms.Submission{}, false, invalid
+		return sub, false, invalid
 	}
 	sub, err = a.conf.Store.Create(ctx, n)
 	a.countWrite()
@@ -106,19 +106,19 @@ func (a *Access) Create(
 }
 
 // newSubmission checks the answers and returns what is to be stored.
-func (a *Access) newSubmission(answers []forms.Answer) (store.New, error) {
+func (a *Access) newSubmission(answers []forms.Answer) (n store.New, err error) {
 	now := a.Now()
 	if err := a.mayWrite(now); err != nil {
-		return store.New{}, err
+		return n, err
 	}
 	entries, files, err := a.Form.NewEntries(answers, a.writer(now))
 	if err != nil {
-		return store.New{}, err
+		return n, err
 	}
 	if err := cmp.Or(a.service.checkSize(entries, nil), checkFiles(files, nil)); err != nil {
-		return store.New{}, err
+		return n, err
 	}
-	n := a.unfilled()
+	n = a.unfilled()
 	n.Created, n.Entries, n.Files, n.Definition = now, entries, files, a.Form.Definition()
 	n.Events = a.events(store.SubmissionCreated, n.Created, nil)
 	return n, nil
@@ -229,15 +229,15 @@ func (a *Access) Merge(
 	// Only what is stored tells how large the merged submission is.
 	stored, err := a.Get(ctx, id)
 	if err != nil {
-		return forms.Submission{}, err
+		return merged, err
 	}
 	size := len(stored.Entries) + sizeOf(answers)
 	if err := admit(size); err != nil {
-		return forms.Submission{}, err
+		return merged, err
 	}
 	release, err := a.service.largeWrites.acquire(ctx, size)
 	if err != nil {
-		return forms.Submission{}, err
+		return merged, err
 	}
 	defer release()
 	merged, err = a.conf.Store.Update(ctx, a.key(id), func(old forms.Submission) (store.Change, error) {
@@ -252,24 +252,26 @@ func (a *Access) Merge(
 
 // merge returns what an update makes of a submission as it is stored, or why the caller may
 // not make it.
-func (a *Access) merge(old forms.Submission, answers []forms.Answer, pre Precondition) (store.Change, error) {
+func (a *Access) merge(
+	old forms.Submission, answers []forms.Answer, pre Precondition,
+) (change store.Change, err error) {
 	current, err := a.Form.Current(old)
 	if err == nil {
 		err = a.mayMerge(current, pre)
 	}
 	if err != nil {
-		return store.Change{}, err
+		return change, err
 	}
 	stored, err := old.Entries.Decode()
 	if err != nil {
-		return store.Change{}, err
+		return change, err
 	}
 	now := a.Now()
 	entries, files, err := a.Form.Merge(stored, old.Files, answers, a.writer(now))
 	if err != nil {
-		return store.Change{}, err
+		return change, err
 	}
-	change := store.Change{Entries: entries, Files: files}
+	change.Entries, change.Files = entries, files
 	if before := a.Form.ValuesBefore(stored, entries, old.Files, files); len(before) > 0 {
 		change.Step = a.step(now, before)
 		change.Changed, change.Changer = change.Step.At, change.Step.Username

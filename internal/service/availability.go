@@ -43,7 +43,7 @@ func Window(f *forms.Form, now time.Time) (v Availability) {
 		v.Closes = f.Closes.End(zone)
 	}
 	switch {
-	case f.IsEarly(now, zone):
+	case now.Before(f.Opens.Start(zone)):
 		v.State = forms.Say("Not open yet")
 		var opens any = f.Opens.Time.In(zone)
 		if f.Opens.Day != "" {

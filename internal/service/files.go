@@ -37,7 +37,7 @@ const sniffBytes = 3 << 10
 // error of r as it is, and those of the service.
 func (a *Access) StageFile(
 	ctx context.Context, field *forms.Field, name, declaredType string, r io.Reader,
-) (forms.StoredFile, error) {
+) (file forms.StoredFile, err error) {
 	from := &fileReader{r: r, limit: a.conf.MaxFile}
 	if field.MaxSize > 0 {
 		from.limit = min(from.limit, field.MaxSize)
@@ -45,15 +45,14 @@ func (a *Access) StageFile(
 	buffered := bufio.NewReaderSize(from, sniffBytes)
 	head, err := buffered.Peek(sniffBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return forms.StoredFile{}, a.stageError(field, name, from, err)
+		return file, a.stageError(field, name, from, err)
 	}
 	content := mimetype.Detect(head)
 	if !accepts(field, name, declaredType, content) {
-		return forms.StoredFile{}, forms.InvalidField(field.ID, wrongKind(field, name))
+		return file, forms.InvalidField(field.ID, wrongKind(field, name))
 	}
-	file, err := a.conf.Files.StageFile(ctx, buffered)
-	if err != nil {
-		return forms.StoredFile{}, a.stageError(field, name, from, err)
+	if file, err = a.conf.Files.StageFile(ctx, buffered); err != nil {
+		return file, a.stageError(field, name, from, err)
 	}
 	file.FieldID, file.Name, file.Type = field.ID, name, content.String()
 	return file, nil

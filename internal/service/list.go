@@ -90,21 +90,21 @@ func (a *Access) List(ctx context.Context, opts ListOptions, visit func(forms.Su
 
 // Summary sums up the submissions that the caller may see and the options
 // select. The options are Username, Filter, By and Check.
-func (a *Access) Summary(ctx context.Context, opts ListOptions) (forms.Summary, error) {
+func (a *Access) Summary(ctx context.Context, opts ListOptions) (sum forms.Summary, err error) {
 	by := -1
 	if opts.By != nil {
 		by = a.Form.Index().Rank(a.Form.CurrentID(*opts.By))
 		if by < 0 || len(a.Form.Fields[by].Options) == 0 {
-			return forms.Summary{}, forms.InvalidRequest(forms.Say("by must be the id of a field with options"))
+			return sum, forms.InvalidRequest(forms.Say("by must be the id of a field with options"))
 		}
 	}
 	l, err := a.newLister(ctx, opts)
 	if err != nil {
-		return forms.Summary{}, err
+		return sum, err
 	}
 	s := a.Form.NewSummarizer(a.conf.Zone, by)
 	if err := l.scan(ctx, l.query(opts.Username), s.Add); err != nil {
-		return forms.Summary{}, err
+		return sum, err
 	}
 	return s.Summary(), nil
 }

@@ -64,13 +64,15 @@ func parseID(text string) (id secretID, ok bool) {
 // it can't be guessed from its hash.
 func (id secretID) hash() [sha256.Size]byte { return sha256.Sum256(id[:]) }
 
-// aead encrypts under a key that only the holder of the id can derive.
-func (id secretID) aead() cipher.AEAD {
-	block, _ := aes.NewCipher(Derive(id[:], "formulary session credential")) // the key has the right size
-	aead, _ := cipher.NewGCMWithRandomNonce(block)                           // and so has the block
+// AEAD encrypts under the key that Derive returns, with random nonces of its own.
+func AEAD(secret []byte, purpose string) cipher.AEAD {
+	block, _ := aes.NewCipher(Derive(secret, purpose)) // the key has the right size
+	aead, _ := cipher.NewGCMWithRandomNonce(block)     // and so has the block
 	return aead
 }
 
+// aead encrypts under a key that only the holder of the id can derive.
+func (id secretID) aead() cipher.AEAD { return AEAD(id[:], "formulary session credential") }
 func (id secretID) seal(c credential) []byte {
 	return id.aead().Seal(nil, nil, c.encode(), nil) //nolint:gosec // this AEAD makes a random nonce by itself
 }

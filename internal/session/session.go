@@ -83,11 +83,10 @@ func New(o Options) *Sessions {
 // not end its session.
 func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id string, who auth.Identity, err error) {
 	if len(user) > maxUser || len(password) > maxPassword {
-		return "", auth.Identity{}, auth.ErrBadCredentials
+		return "", who, auth.ErrBadCredentials
 	}
-	who, err = s.opts.Users.Authenticate(ctx, user, password, addr)
-	if err != nil {
-		return "", auth.Identity{}, err
+	if who, err = s.opts.Users.Authenticate(ctx, user, password, addr); err != nil {
+		return "", who, err
 	}
 	var secret secretID
 	rand.Read(secret[:]) // never fails: crypto/rand aborts the program instead
@@ -95,10 +94,7 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 		Hash: secret.hash(), Owner: s.owner(who.Name), Expires: s.opts.Now().Add(Lifetime),
 		Sealed: secret.seal(credential{user, password}),
 	})
-	if err != nil {
-		return "", auth.Identity{}, err
-	}
-	return secret.String(), who, nil
+	return secret.String(), who, err
 }
 
 // Open returns who is signed in with an id, with their current groups, and
@@ -109,25 +105,23 @@ func (s *Sessions) SignIn(ctx context.Context, user, password, addr string) (id 
 // Where the request comes from does not matter. The id can't be guessed, and
 // its password was right once, so no throttle holds up a phone that changes
 // its network, or an office where somebody mistypes a password.
-func (s *Sessions) Open(ctx context.Context, id string) (auth.Identity, error) {
+func (s *Sessions) Open(ctx context.Context, id string) (who auth.Identity, err error) {
 	secret, ok := parseID(id)
 	if !ok {
-		return auth.Identity{}, ErrNone
+		return who, ErrNone
 	}
 	found, err := s.opts.Store.Session(ctx, secret.hash())
-	if errors.Is(err, store.ErrNoSession) {
-		return auth.Identity{}, ErrNone
-	}
-	if err != nil {
-		return auth.Identity{}, err
-	}
 	now := s.opts.Now()
-	if !now.Before(found.Expires) {
-		return auth.Identity{}, ErrNone // the sweep removes it
+	switch {
+	case errors.Is(err, store.ErrNoSession):
+		return who, ErrNone
+	case err != nil:
+		return who, err
+	case !now.Before(found.Expires):
+		return who, ErrNone // the sweep removes it
 	}
-	who, err := s.verify(ctx, secret, found)
-	if err != nil {
-		return auth.Identity{}, err
+	if who, err = s.verify(ctx, secret, found); err != nil {
+		return who, err
 	}
 	if err := s.renew(ctx, found, now); err != nil {
 		return auth.Identity{}, err
@@ -142,13 +136,9 @@ func (s *Sessions) verify(ctx context.Context, secret secretID, found store.Sess
 	if err != nil {
 		s.opts.Logger.Error("a session is damaged: the user has to sign in again", "error", err)
 	} else {
-		var who auth.Identity
-		who, err = s.opts.Users.Reverify(ctx, c.user, c.password)
-		if err == nil {
-			return who, nil
-		}
+		who, err := s.opts.Users.Reverify(ctx, c.user, c.password)
 		if !errors.Is(err, auth.ErrBadCredentials) {
-			return auth.Identity{}, err
+			return who, err
 		}
 	}
 	s.report(ctx, "remove a session that has ended", s.opts.Store.DeleteSession(ctx, found.Hash))

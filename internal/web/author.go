@@ -115,13 +115,18 @@ func (c *call) author() error {
 		name = c.URL.Query().Get("template")
 	}
 	if !slices.ContainsFunc(examples, func(e example) bool { return e.Name == name }) {
-		return &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no template of this name.")}
+		return request.NewStatusError(http.StatusNotFound, forms.Say("There is no template of this name."))
 	}
 	page.Chosen = name
 	if name != examples[0].Name {
 		page.lang = lang.English // the first one alone is translated
 	}
 	return c.showText(exampleText(c.Lang, name), page)
+}
+
+// exampleText is an example with its translated texts in a language.
+func exampleText(l *lang.Language, name string) string {
+	return l.Translate(string(readEmbedded(exampleFiles, "examples/"+name+".yaml")))
 }
 
 // openBlock opens the form that the address names, if it names one. sent is what its author has sent, if anything.
@@ -132,7 +137,7 @@ func (c *call) openBlock(sent url.Values) (page authorPage, err error) {
 	}
 	page.PageID, _ = request.ParseID(query.Get("page")) // no page has the id 0
 	page.FormID = query.Get("form")
-	page.block, err = c.Site.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
+	page.block, err = c.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
 	if err != nil {
 		return page, err
 	}
@@ -142,11 +147,6 @@ func (c *call) openBlock(sent url.Values) (page authorPage, err error) {
 	page.Tag = cmp.Or(sent.Get(tagControl), tag)
 	page.Changed = page.Tag != tag
 	return page, nil
-}
-
-// exampleText is an example with its translated texts in a language.
-func exampleText(l *lang.Language, name string) string {
-	return l.Translate(string(readEmbedded(exampleFiles, "examples/"+name+".yaml")))
 }
 
 // showWritten shows the form of a text that was sent. Nothing is stored.
@@ -167,11 +167,9 @@ func (c *call) showWritten() error {
 	return c.showText(sent.Get(textControl), page)
 }
 
-var errFormTooLong = &request.StatusError{
-	Status: http.StatusRequestEntityTooLarge,
-	Detail: forms.Say("The text of a form has at most {0}. Go back, and shorten it.",
-		forms.SizeText(markup.MaxBlockBytes)),
-}
+var errFormTooLong = request.NewStatusError(http.StatusRequestEntityTooLarge,
+	forms.Say("The text of a form has at most {0}. Go back, and shorten it.",
+		forms.SizeText(markup.MaxBlockBytes)))
 
 // resumeAuthor shows the text that was there before its author had to sign in
 // again.
@@ -241,7 +239,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	if page.TooLarge {
 		return nil
 	}
-	used, now := 0, c.Site.Backend.Service.Now()
+	used, now := 0, c.Backend.Service.Now()
 	for _, f := range form.Languages() {
 		view, err := c.formView("preview"+f.Lang, f, filling{
 			values: f.Defaults(now), tag: page.lang,
@@ -250,7 +248,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 			return err
 		}
 		view.Preview = true
-		html, err := c.renderPart("form", view, used, maxPreviewHTML-used)
+		html, err := c.renderForm(view, used, maxPreviewHTML-used)
 		if page.TooLarge = errors.Is(err, errPageTooLarge); page.TooLarge {
 			page.Previews = nil
 			return nil

@@ -81,23 +81,18 @@ func (c *call) expiredPage(typed url.Values, name string) *signInPage {
 	return page
 }
 
-var errUnreadable = &request.StatusError{
-	Status: http.StatusBadRequest, Detail: forms.Say("The form can't be read. Open the page again, and try once more."),
-}
+var errUnreadable = request.NewStatusError(http.StatusBadRequest,
+	forms.Say("The form can't be read. Open the page again, and try once more."))
 
-var errExpiredTooLarge = &request.StatusError{
-	Status: http.StatusRequestEntityTooLarge,
-	Detail: forms.Say("You are not signed in any more, and what was sent is more than can be kept while you sign in: " +
-		"128 KiB, without files. " +
-		"Nothing was stored. Sign in in another tab, then go back to the form and send it again. " +
-		"If your browser shows an empty form, fill it in once more."),
-}
+var errExpiredTooLarge = request.NewStatusError(http.StatusRequestEntityTooLarge,
+	forms.Say("You are not signed in any more, and what was sent is more than can be kept while you sign in: "+
+		"128 KiB, without files. "+
+		"Nothing was stored. Sign in in another tab, then go back to the form and send it again. "+
+		"If your browser shows an empty form, fill it in once more."))
 
-var errSignedOut = &request.StatusError{
-	Status: http.StatusForbidden,
-	Detail: forms.Say("You are not signed in any more, and nothing was changed. " +
-		"Go back, copy what you have typed, and sign in again."),
-}
+var errSignedOut = request.NewStatusError(http.StatusForbidden,
+	forms.Say("You are not signed in any more, and nothing was changed. "+
+		"Go back, copy what you have typed, and sign in again."))
 
 // readExpiredForm reads a form that comes without a session.
 func (c *call) readExpiredForm() (url.Values, error) {

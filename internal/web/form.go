@@ -163,22 +163,15 @@ func (c *call) sendForm() error {
 	if err != nil {
 		return err
 	}
-	return c.redirect(c.sentPath(access, sub.ID))
-}
-
-var errOtherUser = &request.StatusError{
-	Status: http.StatusConflict,
-	Detail: forms.Say("Somebody else has signed in with this browser since the page was opened. " +
-		"Nothing was sent. Open the form again."),
-}
-
-// sentPath is where somebody sees what they have sent, or only that they have, where it is stored without their name.
-func (c *call) sentPath(access *service.Access, id int64) string {
 	if access.Form.Anonymous { // an address with its id would tell who has sent it
-		return c.formPath(access.Form) + "/sent"
+		return c.redirect(c.formPath(access.Form) + "/sent")
 	}
-	return c.submissionPath(access.Form, id) + "?sent"
+	return c.redirect(c.submissionPath(access.Form, sub.ID) + "?sent")
 }
+
+var errOtherUser = request.NewStatusError(http.StatusConflict,
+	forms.Say("Somebody else has signed in with this browser since the page was opened. "+
+		"Nothing was sent. Open the form again."))
 
 // refusal is why a form is shown again.
 type refusal struct {

@@ -137,10 +137,8 @@ func (c *call) clearHistory() error {
 	}
 	err = access.ClearHistory(c.Context(), id, unchanged)
 	if errors.Is(err, errChanged) {
-		return &request.StatusError{
-			Status: http.StatusConflict,
-			Detail: forms.Say("The submission or its form has changed since you opened it. Look at its history once more."),
-		}
+		return request.NewStatusError(http.StatusConflict,
+			forms.Say("The submission or its form has changed since you opened it. Look at its history once more."))
 	}
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func (c *call) pageForm(access *service.Access, n int, several bool, room *int) 
 	if err != nil {
 		return nil, err
 	}
-	v.Form, err = c.renderPart("form", view, maxPageHTML-*room, *room)
+	v.Form, err = c.renderForm(view, maxPageHTML-*room, *room)
 	if errors.Is(err, errPageTooLarge) {
 		return v, nil
 	}

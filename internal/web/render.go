@@ -123,7 +123,9 @@ func (c *call) formLayout(title string, access *service.Access) Layout {
 
 // render answers with a page.
 func (c *call) render(status int, name string, page any) error {
-	html, err := c.execute(name+".html", page, 0, c.Site.maxPage())
+	// A page has room for what somebody may send, also where each character is escaped: a quotation mark takes five bytes.
+	most := 6 * max(c.Backend.MaxBody, request.DefaultMaxBody)
+	html, err := c.execute(name+".html", page, 0, int(most))
 	if err != nil {
 		return err
 	}
@@ -151,9 +153,9 @@ func (c *call) execute(name string, data any, used, limit int) (*pageBuffer, err
 	return html, nil
 }
 
-// renderPart renders a part of a page that is left out if it is too large: see execute.
-func (c *call) renderPart(name string, data any, used, limit int) (template.HTML, error) {
-	html, err := c.execute(name, data, used, limit)
+// renderForm renders a form as a part of a page that is left out if it is too large: see execute.
+func (c *call) renderForm(view *formView, used, limit int) (template.HTML, error) {
+	html, err := c.execute("form", view, used, limit)
 	if err != nil {
 		return "", err
 	}
@@ -195,13 +197,8 @@ func (c *call) endTurn() {
 	}
 }
 
-// maxPage bounds the HTML of a page, in bytes. A page has room for what somebody
-// may send, also where each character is escaped: a quotation mark takes five bytes.
-func (s *Site) maxPage() int { return int(6 * max(s.Backend.MaxBody, request.DefaultMaxBody)) }
-
-var errPageTooLarge = &request.StatusError{
-	Status: http.StatusInternalServerError, Detail: forms.Say("This page can't be shown because it would be too large."),
-}
+var errPageTooLarge = request.NewStatusError(http.StatusInternalServerError,
+	forms.Say("This page can't be shown because it would be too large."))
 
 // pageBuffer holds a page until it is complete, so that an error can still be
 // answered.

@@ -411,7 +411,9 @@ func (v *resultsView) header(prefix, id, label string) tableHeader {
 		by, descending = sort.ID, sort.Descending
 	}
 	if by == id {
-		h.Order = orderName(descending)
+		if h.Order = "ascending"; descending {
+			h.Order = "descending"
+		}
 	}
 	parameter := "sort="
 	if id == forms.ColumnID {
@@ -427,11 +429,4 @@ func (v *resultsView) header(prefix, id, label string) tableHeader {
 		h.Sort = prefix + parameter + tableAnchor
 	}
 	return h
-}
-
-func orderName(descending bool) string {
-	if descending {
-		return "descending"
-	}
-	return "ascending"
 }

@@ -262,10 +262,6 @@ func (c *call) refuseResults(page *resultsPage, invalid *forms.Invalid) error {
 	return c.render(status, "results", page)
 }
 
-var exportHeadings = []*forms.Message{
-	forms.Say("column|Number"), forms.Say("column|Sent"), forms.Say("column|Sent by"), forms.Say("column|Changed"),
-}
-
 // export sends all submissions that the filters select, whatever part of them
 // a page shows. A list that is sorted by values has a limit, so an export is by
 // id. It has labels, columns for people, and the mark by which spreadsheets know UTF-8,
@@ -281,8 +277,8 @@ func export(format *encode.Format) handler {
 			Params: request.ReadParams(c.URL.RawQuery), Numbers: true,
 			Zone: c.Backend.Service.Zone(), Row: c.shownRows(access.Form),
 		}
-		for _, heading := range exportHeadings {
-			view.Headings = append(view.Headings, c.Lang.Say(heading))
+		for _, id := range []string{forms.ColumnID, forms.ColumnTimestamp, forms.ColumnUsername, forms.ColumnChanged} {
+			view.Headings = append(view.Headings, c.Lang.Say(metadataLabels[id]))
 		}
 		c.w.Header().Add("Vary", "Accept-Language, Cookie")
 		for _, name := range []string{"limit", "after", "cursor", "sort", "count"} {

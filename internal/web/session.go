@@ -191,14 +191,14 @@ func (c *call) login() error {
 
 // signIn begins a session and ends the one that the browser had. If that fails, it
 // has begun none: a session without a cookie would stay until it expires.
-func (c *call) signIn(name, password string) (auth.Identity, error) {
+func (c *call) signIn(name, password string) (who auth.Identity, err error) {
 	id, who, err := c.Site.Sessions.SignIn(c.Context(), name, password, c.RemoteAddr)
 	if err != nil {
-		return auth.Identity{}, err
+		return who, err
 	}
 	if old := c.sessionID(c.Request); old != "" {
 		if err := c.Site.Sessions.SignOut(c.Context(), old); err != nil {
-			return auth.Identity{}, errors.Join(err, c.Site.Sessions.SignOut(c.Context(), id))
+			return who, errors.Join(err, c.Site.Sessions.SignOut(c.Context(), id))
 		}
 	}
 	http.SetCookie(c.w, c.cookie(c.Request, cookieName, id))

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"compress/flate"
-	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
 	"encoding/json"
@@ -215,9 +214,7 @@ func (c *call) outcome() (o outcome) {
 }
 
 func (c *call) outcomes() (aead cipher.AEAD, boundTo []byte) {
-	block, _ := aes.NewCipher(session.Derive(c.Site.Key, "outcome")) // the key has the right size
-	aead, _ = cipher.NewGCMWithRandomNonce(block)                    // and so has the block
-	return aead, []byte(c.hashUser() + c.URL.EscapedPath())
+	return session.AEAD(c.Site.Key, "outcome"), []byte(c.hashUser() + c.URL.EscapedPath())
 }
 
 // writeRow writes to a submission, with the current rights. It returns its tag after that, "" if

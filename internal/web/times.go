@@ -36,8 +36,7 @@ func shownTime(f *forms.Form, t time.Time, zone *time.Location) moment {
 	if !f.Anonymous {
 		return moment{At: t}
 	}
-	year, month, day := t.In(zone).Date()
-	return moment{time.Date(year, month, day, 0, 0, 0, 0, time.UTC), true}
+	return moment{forms.UTCDay(t.In(zone)), true}
 }
 
 // refuseTimes refuses filters and orders that reveal more than the day of an anonymous

@@ -179,12 +179,11 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 	if s.hasCredentials(r) { // they may have meant an anonymous form
 		c.Log.Anonymous()
 	}
-	err := &request.StatusError{Status: http.StatusNotFound, Detail: forms.Say("There is no page at this address.")}
+	err := request.NewStatusError(http.StatusNotFound, forms.Say("There is no page at this address."))
 	if len(allowed) > 0 {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		err = &request.StatusError{
-			Status: http.StatusMethodNotAllowed, Detail: forms.Say("This address does not take {0} requests.", r.Method),
-		}
+		err = request.NewStatusError(http.StatusMethodNotAllowed,
+			forms.Say("This address does not take {0} requests.", r.Method))
 	}
 	c.fail(err)
 }

@@ -102,17 +102,17 @@ type answer struct {
 //
 // A call that waits for others ends with ctx. One that has begun goes on without its
 // caller until its time is up, and holds its slot: the wiki is at work on it.
-func (c *client) do(ctx context.Context, call call) (answer, error) {
+func (c *client) do(ctx context.Context, call call) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if call.stranger { // leaves half of the slots to others
 		if err := c.strangers.Acquire(ctx, 1); err != nil {
-			return answer{}, failed(ctx, "wait for other calls", err)
+			return a, failed(ctx, "wait for other calls", err)
 		}
 		defer c.strangers.Release(1)
 	}
 	if err := c.slots.Acquire(ctx, 1); err != nil {
-		return answer{}, failed(ctx, "wait for other calls", err)
+		return a, failed(ctx, "wait for other calls", err)
 	}
 	defer c.slots.Release(1)
 	deadline, _ := ctx.Deadline()
@@ -120,21 +120,21 @@ func (c *client) do(ctx context.Context, call call) (answer, error) {
 	defer cancel()
 	req, err := c.request(ctx, call)
 	if err != nil {
-		return answer{}, err
+		return a, err
 	}
 	transport := c.transport.Load()
 	res, err := transport.RoundTrip(req)
 	if err != nil {
 		transport.CloseIdleConnections() // they may be as dead as this one
-		return answer{}, failed(ctx, "connect", err)
+		return a, failed(ctx, "connect", err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return answer{}, failed(ctx, "read the answer", err)
+		return a, failed(ctx, "read the answer", err)
 	case len(body) > maxAnswer:
-		return answer{}, unavailablef("the answer has more than %d bytes", maxAnswer)
+		return a, unavailablef("the answer has more than %d bytes", maxAnswer)
 	}
 	return answer{res.StatusCode, res.Header, body}, nil
 }

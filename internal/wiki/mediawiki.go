@@ -203,9 +203,9 @@ func (m *mediaWiki) info(ctx context.Context, c Caller, params url.Values) (page
 }
 
 // Text implements Wiki.
-func (m *mediaWiki) Text(ctx context.Context, c Caller, id int64) (Text, error) {
+func (m *mediaWiki) Text(ctx context.Context, c Caller, id int64) (text Text, err error) {
 	if id < 1 || id > mwMaxPageID {
-		return Text{}, ErrNoText
+		return text, ErrNoText
 	}
 	a, err := m.query(ctx, c, url.Values{
 		"prop": {"revisions"}, "rvslots": {"main"}, "rvprop": {"ids|content|contentmodel"},
@@ -213,21 +213,21 @@ func (m *mediaWiki) Text(ctx context.Context, c Caller, id int64) (Text, error) 
 	})
 	switch {
 	case isMWError(err, closedWiki, "accessdenied"):
-		return Text{}, ErrNoText
+		return text, ErrNoText
 	case err != nil:
-		return Text{}, err
+		return text, err
 	case len(a.Query.Pages) != 1 || a.Query.Pages[0].ID != id:
-		return Text{}, unavailablef("the answer is about another page")
+		return text, unavailablef("the answer is about another page")
 	case a.Query.Pages[0].Missing:
-		return Text{}, ErrNoText
+		return text, ErrNoText
 	case len(a.Query.Pages[0].Revisions) != 1:
-		return Text{}, unavailablef("the answer has no revision")
+		return text, unavailablef("the answer has no revision")
 	}
 	revision := a.Query.Pages[0].Revisions[0]
 	if main := revision.Slots["main"]; main.Model == wikitext && main.Content != nil {
 		return Text{Version: revision.ID, Source: []byte(*main.Content)}, nil
 	}
-	return Text{}, ErrNoText
+	return text, ErrNoText
 }
 
 // All implements Wiki. The total is the number of pages so far.

@@ -67,8 +67,8 @@ type Common struct {
 	SQLCountForms string
 }
 
-// queryRow copies the first row of a statement. No row is ErrNotFound.
-func queryRow(ctx context.Context, db Querier, to []any, sql string, args ...any) error {
+// QueryRow copies the first row of a statement. No row is ErrNotFound.
+func QueryRow(ctx context.Context, db Querier, to []any, sql string, args ...any) error {
 	found := false
 	err := db.Query(ctx, func(next Next) { found = next(to...) }, sql, args...)
 	if err == nil && !found {
@@ -92,13 +92,13 @@ func (c Common) Latest(ctx context.Context, username string) (found []forms.Subm
 
 // CountForm implements store.Store.
 func (c Common) CountForm(ctx context.Context, pageID int64, formID string) (n int, err error) {
-	err = queryRow(ctx, c.Database, []any{&n}, c.SQLCountForm, pageID, formID)
+	err = QueryRow(ctx, c.Database, []any{&n}, c.SQLCountForm, pageID, formID)
 	return n, Wrap(err, "count submissions")
 }
 
 // CountNamed implements store.Store.
 func (c Common) CountNamed(ctx context.Context, pageID int64, formID string) (named, all int, err error) {
-	err = queryRow(ctx, c.Database, []any{&named, &all}, c.SQLCountNamed, pageID, formID)
+	err = QueryRow(ctx, c.Database, []any{&named, &all}, c.SQLCountNamed, pageID, formID)
 	return named, all, Wrap(err, "count names")
 }
 
@@ -147,7 +147,7 @@ func (c Common) Claim(ctx context.Context, name, value string) (current string, 
 
 // Setting implements store.Settings.
 func (c Common) Setting(ctx context.Context, name string) (value string, err error) {
-	err = queryRow(ctx, c.Database, []any{&value}, SQLSetting, name)
+	err = QueryRow(ctx, c.Database, []any{&value}, SQLSetting, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
@@ -171,7 +171,7 @@ func (c Common) CreateSession(ctx context.Context, n store.Session) error {
 // Session implements store.Sessions.
 func (c Common) Session(ctx context.Context, hash [32]byte) (store.Session, error) {
 	found, owner, expires := store.Session{Hash: hash}, []byte(nil), int64(0)
-	err := queryRow(ctx, c.Database, []any{&owner, &expires, &found.Sealed}, SQLSession, hash[:])
+	err := QueryRow(ctx, c.Database, []any{&owner, &expires, &found.Sealed}, SQLSession, hash[:])
 	if errors.Is(err, store.ErrNotFound) {
 		err = store.ErrNoSession
 	}
@@ -200,7 +200,7 @@ func (c Common) DeleteSession(ctx context.Context, hash [32]byte) error {
 
 // CountSessions implements store.Sessions.
 func (c Common) CountSessions(ctx context.Context, owner [32]byte) (n int, err error) {
-	err = queryRow(ctx, c.Database, []any{&n}, SQLCountSessions, owner[:])
+	err = QueryRow(ctx, c.Database, []any{&n}, SQLCountSessions, owner[:])
 	return n, Wrap(err, "count sessions")
 }
 

@@ -119,7 +119,7 @@ func LoadDefinitions(records []store.Record) (all []Statement) {
 
 func readDefinition(ctx context.Context, db Querier, sql string, args ...any) (forms.Definition, error) {
 	text := ""
-	if err := queryRow(ctx, db, []any{&text}, sql, args...); err != nil {
+	if err := QueryRow(ctx, db, []any{&text}, sql, args...); err != nil {
 		return forms.Definition{}, Wrap(err, "read a definition")
 	}
 	return forms.NewDefinition(text), nil

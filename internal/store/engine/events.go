@@ -94,7 +94,7 @@ func (c Common) DueQueues(ctx context.Context, after map[string]int64, limit int
 func (c Common) LeaseQueue(ctx context.Context, q store.Queue, lease time.Duration, limit int) (store.Lease, error) {
 	leased, queue := store.Lease{Queue: q}, queueArgs(q)
 	to := []any{&leased.Attempts, &leased.Token}
-	err := queryRow(ctx, c.Database, to, SQLLease, append(queue, lease.Milliseconds())...)
+	err := QueryRow(ctx, c.Database, to, SQLLease, append(queue, lease.Milliseconds())...)
 	if errors.Is(err, store.ErrNotFound) { // it is not due any more
 		return store.Lease{}, nil
 	}
@@ -120,7 +120,7 @@ func (c Common) ReserveQueue(
 ) (store.Lease, error) {
 	args, reserved := append(queueArgs(q), recipient, lease.Milliseconds()), store.Lease{Queue: q}
 	reserved.Recipient = recipient
-	err := queryRow(ctx, c.Database, []any{&reserved.Token}, SQLReserve, args...)
+	err := QueryRow(ctx, c.Database, []any{&reserved.Token}, SQLReserve, args...)
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Lease{}, nil
 	}

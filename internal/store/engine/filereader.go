@@ -88,7 +88,7 @@ func (r *chunkReader) chunk(number int64) ([]byte, error) {
 	}
 	r.number = -1
 	data := r.buf[:]
-	err := queryRow(r.ctx, r.db, []any{&data}, sqlChunk, r.file.ID, number)
+	err := QueryRow(r.ctx, r.db, []any{&data}, sqlChunk, r.file.ID, number)
 	if err == nil {
 		err = r.check(number, data, length)
 	}

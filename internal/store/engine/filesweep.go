@@ -78,7 +78,7 @@ func (c *Files) Purge(ctx context.Context) (err error) {
 // its row stays until all of its chunks are gone.
 func (c *Files) removeSome(ctx context.Context, moreThan int64) (more bool, err error) {
 	var id int64
-	err = queryRow(ctx, c.engine, []any{&id}, sqlNextRemoved, moreThan, c.beingRead())
+	err = QueryRow(ctx, c.engine, []any{&id}, sqlNextRemoved, moreThan, c.beingRead())
 	if err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			err = nil

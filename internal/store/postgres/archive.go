@@ -150,7 +150,7 @@ func (s *Store) Count(ctx context.Context) (count int64, err error) {
 
 // LastID implements store.Archive.
 func (s *Store) LastID(ctx context.Context) (last int64, err error) {
-	err = database{s}.Query(ctx, func(next engine.Next) { next(&last) }, sqlLastID)
+	err = engine.QueryRow(ctx, database{s}, []any{&last}, sqlLastID)
 	return last, engine.Wrap(err, "read the last id")
 }
 

@@ -18,28 +18,21 @@ import (
 // it takes numbers, it locks, shared, a key that holds the last number taken until then. What lies up to the lowest
 // locked key, and was taken before a look at the keys, is settled: its transactions have ended.
 
-// sequenceKeys are the high bits of the keys of a sequence.
-func sequenceKeys(sequence string) string {
-	return `('` + sequence + `'::regclass::oid::bigint & 8388607)`
-}
+const (
+	// sequenceKeys are the high bits of the keys of the sequence.
+	sequenceKeys = `('submission_ids'::regclass::oid::bigint & 8388607)`
+	// lastNumber waits for sqlLockSequence, unlike a SELECT from the sequence.
+	lastNumber = `COALESCE(pg_sequence_last_value('submission_ids'), 0)`
 
-// announce returns the statement that comes before a transaction takes numbers of a sequence, below 2^40.
-func announce(sequence string) string {
-	return `SELECT pg_advisory_xact_lock_shared(` + sequenceKeys(sequence) + ` << 40 | ` + lastNumber(sequence) + `)`
-}
-
-// lastNumber waits for sqlLockSequence, unlike a SELECT from the sequence.
-func lastNumber(sequence string) string {
-	return `COALESCE(pg_sequence_last_value('` + sequence + `'), 0)`
-}
-
-// settledUpTo returns the statement that finds the last settled number. $1 is the last number, read before.
-func settledUpTo(sequence string) string {
-	return `SELECT LEAST($1, min(key & 1099511627775)) FROM (
+	// sqlAnnounceIDs comes before a transaction takes numbers of the sequence, below 2^40.
+	sqlAnnounceIDs = `SELECT pg_advisory_xact_lock_shared(` + sequenceKeys + ` << 40 | ` + lastNumber + `)`
+	sqlLastID      = `SELECT ` + lastNumber
+	// sqlSettledID finds the last settled number. $1 is the last number, read before.
+	sqlSettledID = `SELECT LEAST($1, min(key & 1099511627775)) FROM (
 			SELECT classid::bigint << 32 | objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1
 				AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS keys
-		WHERE key >> 40 = ` + sequenceKeys(sequence)
-}
+		WHERE key >> 40 = ` + sequenceKeys
+)
 
 const (
 	// readEvery bounds how often a server looks what is settled.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -96,13 +97,9 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 	if n.SubmitterKey == "" && n.Limit == 0 {
 		return nil
 	}
-	return s.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		index := 0
-		if err := conn.QueryRow(ctx, sqlRefusal, refusalArgs(&n)...).Scan(&index); err != nil {
-			return fmt.Errorf("look for what refuses a create: %w", err)
-		}
-		return refusals[index]
-	})
+	index := 0
+	err := engine.QueryRow(ctx, database{s}, []any{&index}, sqlRefusal, refusalArgs(&n)...)
+	return cmp.Or(engine.Wrap(err, "look for what refuses a create"), refusals[index])
 }
 
 var refusals = [...]error{nil, store.ErrAlreadySubmitted, store.ErrLimit}

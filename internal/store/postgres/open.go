@@ -27,7 +27,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formulary/formulary/internal/limit"
-	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
@@ -91,8 +90,6 @@ type Store struct {
 	closed           atomic.Bool
 	close            func()
 }
-
-var _ store.Engine = (*Store)(nil)
 
 // Open opens the store in an existing database. It creates or migrates the
 // tables as needed.

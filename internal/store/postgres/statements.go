@@ -134,13 +134,6 @@ const (
 	// ALTER SEQUENCE is the only way to lock a sequence. This changes nothing.
 	sqlLockSequence = `ALTER SEQUENCE submission_ids CACHE 1`
 	sqlAdvance      = `SELECT setval('submission_ids', $1) FROM submission_ids WHERE last_value <= $1`
-)
-
-// The statements of creates, and of lists that follow them.
-var (
-	sqlAnnounceIDs = announce("submission_ids")
-	sqlLastID      = `SELECT ` + lastNumber("submission_ids")
-	sqlSettledID   = settledUpTo("submission_ids")
 
 	// sqlInsert stores all rows of a batch or none.
 	sqlInsert = `INSERT INTO submissions (page_id, form_id, id, username, created, fields, definition, submitter_key, key, body, files, changed, changer)

@@ -46,7 +46,7 @@ func Exists(dir string) error {
 // The directory itself is locked, because a file in it could be removed, and
 // another process would lock a new one of the same name.
 func lockDir(dir string, flock func(fd, how int) error) (*os.File, error) {
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	if err := refuseReadOnly(dir); err != nil {

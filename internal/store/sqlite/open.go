@@ -24,7 +24,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/formulary/formulary/internal/durable"
-	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
@@ -47,8 +46,6 @@ type Store struct {
 	close  func() error
 	dumps  sync.RWMutex // each Dump holds it for reading, close for writing
 }
-
-var _ store.Engine = (*Store)(nil)
 
 // Options say how to treat the store.
 type Options struct {
@@ -125,10 +122,9 @@ func openFile(ctx context.Context, path, uri string, options Options) (*Store, e
 	pool := newReadPool(uri, runtime.GOMAXPROCS(0)+2)
 	forms := &formNumbers{}
 	w, err := newWriter(conn, pool, forms, options.Log)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+	if err == nil {
+		err = fixWALFiles(path)
 	}
-	err = fixWALFiles(path)
 	if err == nil {
 		w.files, err = identify(path)
 	}
@@ -244,11 +240,7 @@ func openConn(ctx context.Context, uri string) (*connection, error) {
 		return nil, err
 	}
 	conn.SetInterrupt(context.Background()) // ctx was for opening only
-	err = errors.Join(conn.BusyTimeout(busyTimeout), conn.Exec(`PRAGMA temp_store = MEMORY`))
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
+	return conn.orClose(errors.Join(conn.BusyTimeout(busyTimeout), conn.Exec(`PRAGMA temp_store = MEMORY`)))
 }
 
 // fileURI keeps a path with "?", "#" or "%" in it from being read as more than a path.

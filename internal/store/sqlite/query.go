@@ -30,6 +30,14 @@ func connect(ctx context.Context, uri string) (*connection, error) {
 	return &connection{Conn: conn, stmts: map[string]*sqlite3.Stmt{}, commits: -1}, nil
 }
 
+// orClose returns the connection, or closes it if there is an error.
+func (c *connection) orClose(err error) (*connection, error) {
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
 // Close closes the statements, too. SQLite refuses to close a connection that has any.
 func (c *connection) Close() error {
 	for _, stmt := range c.stmts {

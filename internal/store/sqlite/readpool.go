@@ -158,10 +158,7 @@ func (p *readPool) connect(ctx context.Context) (*connection, error) {
 	if err == nil {
 		err = conn.Exec(`PRAGMA query_only = ON; PRAGMA cache_size = -8192`)
 	}
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
+	return conn.orClose(err)
 }
 
 // pause waits for the reads under way, and blocks new ones until release is called. The

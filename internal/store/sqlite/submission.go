@@ -67,18 +67,18 @@ func (s *Store) Refusal(ctx context.Context, n store.New) error {
 }
 
 // insert stores a submission that was not refused.
-func (t *tx) insert(form int64, n *store.New) (forms.Submission, error) {
+func (t *tx) insert(form int64, n *store.New) (sub forms.Submission, err error) {
 	if t.lastID++; t.lastID > forms.MaxSubmissionID {
-		return forms.Submission{}, fmt.Errorf("submission ids are used up: the last is %d", int64(forms.MaxSubmissionID))
+		return sub, fmt.Errorf("submission ids are used up: the last is %d", int64(forms.MaxSubmissionID))
 	}
 	r, err := engine.NewRecord(t.lastID, n)
 	if err != nil {
-		return forms.Submission{}, err
+		return sub, err
 	}
 	t.bytes += len(r.Entries)
 	err = t.conn.insertSubmission(form, &r)
 	if errors.Is(err, sqlite3.CONSTRAINT_UNIQUE) {
-		return forms.Submission{}, store.ErrKeyUsed
+		return sub, store.ErrKeyUsed
 	}
 	return r.Submission, err
 }
@@ -189,7 +189,7 @@ func (t *tx) find(key store.Key) (rowID int64, sub forms.Submission, err error) 
 func getSubmission(conn *connection, rowID int64, key store.Key) (sub forms.Submission, err error) {
 	stmt, err := conn.prepare(sqlGet)
 	if err != nil {
-		return forms.Submission{}, err
+		return sub, err
 	}
 	defer stmt.Reset()
 	err = stmt.BindInt64(1, rowID)
@@ -197,9 +197,9 @@ func getSubmission(conn *connection, rowID int64, key store.Key) (sub forms.Subm
 	case err == nil && stmt.Step():
 		return readSubmission(stmt, key)
 	case cmp.Or(err, stmt.Err()) == nil:
-		return forms.Submission{}, store.ErrNotFound
+		return sub, store.ErrNotFound
 	}
-	return forms.Submission{}, fmt.Errorf("read submission %d: %w", key.ID, cmp.Or(err, stmt.Err()))
+	return sub, fmt.Errorf("read submission %d: %w", key.ID, cmp.Or(err, stmt.Err()))
 }
 
 // readSubmission reads a row that begins with the columns of sqlSubmission.

@@ -25,7 +25,7 @@ type Report struct{ Submissions, Files int64 }
 // it meanwhile.
 func Verify(ctx context.Context, dir string, progress Progress) (report Report, err error) {
 	if err := errors.Join(Exists(dir), refuseReadOnly(dir)); err != nil {
-		return Report{}, err
+		return report, err
 	}
 	file := filepath.Join(dir, FileName)
 	conn, err := openShared(ctx, file)
@@ -33,10 +33,7 @@ func Verify(ctx context.Context, dir string, progress Progress) (report Report, 
 		defer conn.Close()
 		report, err = checkContent(ctx, conn, progress)
 	}
-	if err != nil {
-		return Report{}, checkError(ctx, file, err)
-	}
-	return report, nil
+	return report, checkError(ctx, file, err)
 }
 
 // VerifyBackup checks a backup.
@@ -61,10 +58,7 @@ func openShared(ctx context.Context, file string) (*connection, error) {
 	if err == nil {
 		err = requireStore(conn)
 	}
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
+	return conn.orClose(err)
 }
 
 // checkFile checks a file that no process writes to, down to the last bit.
@@ -81,17 +75,15 @@ func checkFile(ctx context.Context, file, name string, progress Progress) (repor
 	if err == nil {
 		report, err = checkContent(ctx, conn, progress)
 	}
-	if err != nil {
-		return Report{}, checkError(ctx, name, err)
-	}
-	return report, nil
+	return report, checkError(ctx, name, err)
 }
 
+// checkError returns nil if there is no error.
 func checkError(ctx context.Context, name string, err error) error {
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	return fmt.Errorf("check %s: %w", name, classify(err))
+	return engine.Wrap(classify(err), "check %s", name)
 }
 
 // requireStore refuses a database that is not a complete store of this version.
@@ -186,19 +178,19 @@ func (f *faults) err() error {
 // indexes, then the rules of the schema, then each submission and file.
 func checkContent(ctx context.Context, conn *connection, progress Progress) (report Report, err error) {
 	if err := conn.Exec(`BEGIN`); err != nil {
-		return Report{}, err
+		return report, err
 	}
 	var found faults
 	found.add(integrityCheck(conn, &found))
 	if err := found.err(); err != nil {
-		return Report{}, err
+		return report, err
 	}
 	checkRules(conn, &found)
 	_, err = engine.ReadKeeps(ctx, conn, engine.SQLAllKeeps)
 	found.add(err)
 	total, err := conn.queryInt(`SELECT count(*) FROM submissions`)
 	if err != nil {
-		return Report{}, err
+		return report, err
 	}
 	err = dumpRows(ctx, conn, func(r store.Record) error {
 		if report.Submissions++; report.Submissions%1000 == 0 {
@@ -215,7 +207,7 @@ func checkContent(ctx context.Context, conn *connection, progress Progress) (rep
 		return nil
 	})
 	if err != nil {
-		return Report{}, err
+		return report, err
 	}
 	progress("checking", "submissions", report.Submissions, total)
 	return report, found.err()
