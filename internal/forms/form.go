@@ -52,7 +52,7 @@ var Validations = []Validation{Numeric, Alpha, Email, DateOnly, FileName}
 // Separator joins the values of a multi-value field for storage.
 const Separator = ";"
 
-// Form is one form on one page. The tags are those of definitions.
+// Form is one form on one page. A Definition has the members with tags.
 type Form struct {
 	ID            string    `json:"formId"`
 	PageID        int64     `json:"pageId"`
@@ -187,7 +187,7 @@ func (f *Form) Conditions() iter.Seq2[string, *Condition] {
 	}
 }
 
-// Field is one field of a form. The tags are those of definitions.
+// Field is one field of a form. A Definition has the members with tags.
 type Field struct {
 	ID         string     `json:"fieldId"`
 	Type       FieldType  `json:"type"`

@@ -48,7 +48,7 @@ func FormBlock(format Format, text []byte) (string, error) {
 			cdataStart + strings.ReplaceAll(src, cdataEnd, "]]"+cdataEnd+cdataStart+">") + cdataEnd +
 			"</ac:plain-text-body></ac:structured-macro>\n", nil
 	case format == Wikitext:
-		// MediaWiki would take these characters for those of a tag or an entity.
+		// MediaWiki would take these characters for a tag or an entity.
 		escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(src)
 		return "<pre class=\"form\">\n" + escaped + "</pre>\n", nil
 	default:

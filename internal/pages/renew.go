@@ -20,7 +20,7 @@ func renew(old *Page, parsed *markup.Page, title string) *Page {
 		Blocks: parsed.Blocks, Lang: parsed.Meta.Lang, Readers: parsed.Meta.Edit, meta: parsed.Meta,
 		Diagnostics: slices.Clone(parsed.Diagnostics[:min(len(parsed.Diagnostics), maxDiagnostics)]),
 	}
-	if parsed.Meta.ResultsForViewers { // as rightsOf has it of SeeAll
+	if parsed.Meta.ResultsForViewers { // see SeeAll in rightsOf
 		page.Readers = nil
 	}
 	if parsed.Unreadable {
