@@ -148,16 +148,12 @@ func TestSlowExpiredFormsKeepNobodyOut(t *testing.T) {
 	}
 	conn, err := send("127.0.0.2", int64(len(body)), body)
 	must(t, err)
-	if status := statusOf(conn); status != http.StatusForbidden {
-		t.Errorf("from another address: status %d, want 403", status)
-	}
+	testkit.Same(t, "from another address: status", statusOf(conn), http.StatusForbidden)
 	// What is too large is refused before it is sent.
 	if conn, err = send("127.0.0.2", 2<<30, nil); err != nil {
 		t.Fatal(err)
 	}
-	if status := statusOf(conn); status != http.StatusRequestEntityTooLarge {
-		t.Errorf("2 GiB: status %d, want 413", status)
-	}
+	testkit.Same(t, "2 GiB: status", statusOf(conn), http.StatusRequestEntityTooLarge)
 	for range slots {
 		statuses[<-got]++
 	}

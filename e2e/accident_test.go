@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Accidents with data directories and backups. None may lose submissions or assign
@@ -116,9 +118,7 @@ func TestSecondServer(t *testing.T) {
 	mustRefuse(t, "in use by another formulary", s.serve()...)
 	mustRefuse(t, "in use by another formulary", s.command("restore", backupOfMany(t, 1))...)
 	mustHold(t, s.data, "formulary.db", "formulary.db-shm", "formulary.db-wal")
-	if id := create(t, p, "note", note("second")); id != 2 {
-		t.Errorf("the second id is %d", id)
-	}
+	testkit.Same(t, "the second id", create(t, p, "note", note("second")), 2)
 }
 
 // A killed backup leaves one temporary directory, and the next run says what to do

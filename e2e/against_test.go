@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formulary/formulary/internal/store/pgtest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // renamedPages is a directory with the page after the field of form note was renamed, without a word of its old id.
@@ -99,9 +100,7 @@ func TestCheckAgainstAsAReader(t *testing.T) {
 	u, err := url.Parse(s.database)
 	must(t, err)
 	u.User = url.UserPassword("reader", "of-reader")
-	if n := countGone(t, exec.Command(binary, checkAgainst(t, u.String())...)); n != 1 {
-		t.Errorf("%d submissions", n)
-	}
+	testkit.Same(t, "submissions", countGone(t, exec.Command(binary, checkAgainst(t, u.String())...)), 1)
 	u.User = url.UserPassword("reader", "wrong-one")
 	if out := mustNotOpen(t, u.String(), "password authentication failed"); strings.Contains(out, "wrong-one") {
 		t.Errorf("it tells the password: %s", out)

@@ -47,9 +47,7 @@ func checkAsked(t *testing.T, s site, p *process, l *ledger, renamed string) {
 		t.Errorf("%d and %d submissions: want some of each form", times[asked], times[renamed])
 	}
 	p.kill()
-	if n := s.exec(t, `SELECT count(*) FROM definitions`); n != "2" {
-		t.Errorf("%s definitions are stored, want 2", n)
-	}
+	testkit.Same(t, "definitions are stored", s.exec(t, `SELECT count(*) FROM definitions`), "2")
 }
 
 // formOf is the form note as another server answers that has the page.

@@ -65,9 +65,7 @@ func testKilledUpdatesKeepTheirSteps(t *testing.T, s site) {
 		}
 	}
 	l.check(t, changed)
-	if now := p.submissions(t, "note")[id]; now != before {
-		t.Errorf("the history ends with %q, the submission has %q", before, now)
-	}
+	testkit.Same(t, "the end of the history", p.submissions(t, "note")[id], before)
 }
 
 // numberIn returns the number in a text of the ledger.

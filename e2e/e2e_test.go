@@ -26,9 +26,7 @@ var binary string
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 }
 
 func TestMain(m *testing.M) { os.Exit(testkit.Main(&binary, 3*runtime.NumCPU(), m.Run)) }

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -108,7 +106,9 @@ func (h *history) moreAcked(t *testing.T, count int) {
 	t.Helper()
 	read := func() int { h.mu.Lock(); defer h.mu.Unlock(); return h.acked }
 	before := read()
-	testkit.Eventually(t, fmt.Sprint(count, " more changes are acknowledged"), func() bool { return read() >= before+count })
+	testkit.Eventually(
+		t, fmt.Sprint(count, " more changes are acknowledged"), func() bool { return read() >= before+count },
+	)
 }
 
 // check compares what is stored and what a receiver was told with what was acknowledged.
@@ -138,9 +138,7 @@ func (h *history) check(t *testing.T, p *process, r *receiver) {
 		}
 		want[key] = types
 	}
-	if diff := cmp.Diff(want, r.told(t)); diff != "" {
-		t.Errorf("the receiver was told otherwise (-want +told):\n%.3000s", diff)
-	}
+	testkit.Diff(t, "what the receiver was told", r.told(t), want)
 	t.Logf("%d changes of %d submissions acknowledged, %d creates in doubt, %d submissions stored, %d told in %d calls",
 		h.acked, len(h.lives), len(h.doubtful), len(stored), len(want), len(r.log()))
 }
@@ -244,9 +242,7 @@ func TestKilledSenderIsReplaced(t *testing.T) {
 	for _, c := range r.delivered(t) {
 		told = append(told, c.Data.ID)
 	}
-	if diff := cmp.Diff(ids, told); diff != "" {
-		t.Errorf("their order: %s", diff)
-	}
+	testkit.Diff(t, "their order", told, ids)
 }
 
 // Of what was delivered before a server was killed, two events of a form are sent again at
@@ -277,9 +273,7 @@ func TestKillRepeatsTwoEvents(t *testing.T) {
 			return strings.Contains(mustRun(t, list...), queued)
 		})
 		p.kill()
-		if said := mustRun(t, list...); !strings.Contains(said, queued) {
-			t.Errorf("after the kill: %s", said)
-		}
+		testkit.Contains(t, "after the kill", mustRun(t, list...), queued)
 		p.start(t)
 		p.awaitEvents(t, "crm", "queued", count-before)
 		r.heal()

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/events/mailtest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -91,7 +89,9 @@ func TestMailsTellOfSubmissions(t *testing.T) {
 		last := replicas[len(replicas)-1]
 		create(t, replicas[0].process, "leave", note("private"))
 		// Within five seconds; the test allows a busy machine twice as many.
-		testkit.EventuallyWithin(t, 10*time.Second, "the first mail has come", func() bool { return len(server.Mails()) == 1 })
+		testkit.EventuallyWithin(
+			t, 10*time.Second, "the first mail has come", func() bool { return len(server.Mails()) == 1 },
+		)
 		first := time.Now()
 		for range 3 {
 			create(t, last.process, "leave", note("private"))
@@ -108,13 +108,13 @@ func TestMailsTellOfSubmissions(t *testing.T) {
 			t.Fatalf("the machine is too slow: %s", took)
 		}
 		create(t, last.process, "ballot", note("private")) // another form has an interval of its own
-		testkit.EventuallyWithin(t, 10*time.Second, "the mail of another form has come", func() bool { return len(server.Mails()) == 2 })
+		testkit.EventuallyWithin(
+			t, 10*time.Second, "the mail of another form has come", func() bool { return len(server.Mails()) == 2 },
+		)
 		testkit.Eventually(t, "the mail after the interval has come", func() bool { return len(server.Mails()) > 2 })
 		last.awaitEvents(t, "mail", "queued", 0)
 		want := []string{"1 new submission: Urlaub für alle", "1 new submission: Wahl", "5 new submissions: Urlaub für alle"}
-		if diff := cmp.Diff(want, subjects(t, server)); diff != "" {
-			t.Errorf("mails: %s", diff)
-		}
+		testkit.Diff(t, "mails", subjects(t, server), want)
 	})
 }
 

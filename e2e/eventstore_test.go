@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -84,12 +82,14 @@ func deliverCopy(t *testing.T, s site, name string, ids []string) {
 			got = append(got, c.id)
 		}
 	}
-	if diff := cmp.Diff(ids, slices.Sorted(slices.Values(got))); diff != "" {
-		t.Errorf("webhook-ids: %s", diff)
-	}
-	if diff := cmp.Diff(map[string]int{"note " + store.SubmissionCreated: 1, "kept " + store.SubmissionCreated: 1, "kept " + store.SubmissionUpdated: 1}, types); diff != "" {
-		t.Errorf("events: %s", diff)
-	}
+	testkit.Diff(t, "webhook-ids", slices.Sorted(slices.Values(got)), ids)
+	testkit.Diff(t, "events",
+		types,
+		map[string]int{
+			"note " + store.SubmissionCreated: 1,
+			"kept " + store.SubmissionCreated: 1, "kept " + store.SubmissionUpdated: 1,
+		},
+	)
 }
 
 // Neither the secret of a hook nor its url is told: not in the log, not in /metrics, not
@@ -108,7 +108,9 @@ func TestEventsTellNoSecret(t *testing.T) {
 	told["hooks retry"] = mustRun(t, s.hooks(flags, "retry")...)
 	told["hooks test"] = mustRefuse(t, "answered 500", "hooks", "test", "--hooks", flags[1], "crm")
 	// A mistake in the file is told with its line, at the start and in a running server.
-	testkit.WriteFile(t, flags[1], "hooks:\n"+r.hook("/hidden-path")+strings.Replace(r.hook("/hidden-path"), "url: ", "uri: ", 1))
+	testkit.WriteFile(
+		t, flags[1], "hooks:\n"+r.hook("/hidden-path")+strings.Replace(r.hook("/hidden-path"), "url: ", "uri: ", 1),
+	)
 	told["start"] = mustRefuse(t, flags[1]+":3: ", append(newSite(t).serve(), flags...)...)
 	p.mustLog(t, 1, flags[1]+":3: ")
 	r.heal()

@@ -55,12 +55,8 @@ func TestFollowingAList(t *testing.T) {
 		"limit=1&username=nobody":        "false false ",
 		"limit=10&count=true&format=csv": "true false FIRST",
 	} {
-		if got := list(query); got != want {
-			t.Errorf("%q: %q, want %q", query, got, want)
-		}
+		testkit.Same(t, query, list(query), want)
 	}
 	must(t, testkit.ErrorOf(other.Exec(t.Context(), `ROLLBACK`)))
-	if got := list("after=FIRST&limit=10"); got != "false true " {
-		t.Errorf("after the end of the transaction: %q", got)
-	}
+	testkit.Same(t, "after the end of the transaction", list("after=FIRST&limit=10"), "false true ")
 }

@@ -30,13 +30,9 @@ func onlyOnce(t *testing.T, p *process, texts ...string) {
 		count[text]++
 	}
 	for _, text := range texts {
-		if count[text] != 1 {
-			t.Errorf("%q is stored %d times", text, count[text])
-		}
+		testkit.Same(t, text, count[text], 1)
 	}
-	if len(count) != len(texts) {
-		t.Errorf("%d texts are stored, %d were sent", len(count), len(texts))
-	}
+	testkit.Same(t, "texts are stored, were sent", len(count), len(texts))
 }
 
 // repeaters send notes, each under a key of its own, and repeat each until it

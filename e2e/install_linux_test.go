@@ -23,30 +23,31 @@ import (
 func TestInstallAsDocumented(t *testing.T) {
 	m := newMachine(t)
 	m.run(t, "a good password\n", documented(t, "By hand, with systemd"))
-	if calls := m.run(t, "", "cat /run/systemctl"); calls != "daemon-reload\nenable --now formulary formulary-backup.timer\n" {
-		t.Errorf("calls of systemctl: %q", calls)
-	}
-	if out := m.run(t, "", "systemd-analyze verify --man=no /etc/systemd/system/formulary*.service /etc/systemd/system/formulary*.timer 2>&1"); out != "" {
-		t.Errorf("systemd-analyze verify: %s", out)
-	}
+	testkit.Same(t, "calls of systemctl",
+		m.run(t, "", "cat /run/systemctl"),
+		"daemon-reload\nenable --now formulary formulary-backup.timer\n",
+	)
+	testkit.Same(t, "systemd-analyze verify",
+		m.run(t, "", "systemd-analyze verify --man=no "+
+			"/etc/systemd/system/formulary*.service /etc/systemd/system/formulary*.timer 2>&1"),
+		"",
+	)
 
 	unit := m.unit(t, "formulary.service")
 	p := launch(t, unit)
 	resp, err := http.Get(p.url + "/healthz")
 	must(t, err)
 	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Errorf("/healthz: %d", resp.StatusCode)
-	}
+	testkit.Same(t, "/healthz", resp.StatusCode, http.StatusOK)
 	if r, err := p.callAs(t.Context(), "alice", "a good password", "GET", "", ""); err != nil || r.status != http.StatusNotFound {
 		t.Errorf("alice asks for a page that is not there: status %d, %v", r.status, err)
 	}
 
 	backup := regexp.MustCompile(`(?m)^.* formulary backup .*$`).FindString(documented(t, "Backup"))
 	m.run(t, "", backup)
-	if owner := m.run(t, "", "stat -c '%U %a' /var/lib/formulary-backup/*.db"); owner != "formulary 600\n" {
-		t.Errorf("owner and mode of the backup: %q", owner)
-	}
+	testkit.Same(
+		t, "owner and mode of the backup", m.run(t, "", "stat -c '%U %a' /var/lib/formulary-backup/*.db"), "formulary 600\n",
+	)
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/wiki/mediawikitest"
 )
 
@@ -36,9 +37,7 @@ func TestCheckMediaWiki(t *testing.T) {
 		strings.Contains(text, "Secret") || !strings.Contains(text, "3 pages, 1 form, 1 field: 1 error") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if !strings.Contains(messages, "pages read: 3 of 3 pages") {
-		t.Errorf("progress: %s", messages)
-	}
+	testkit.Contains(t, "progress", messages, "pages read: 3 of 3 pages")
 	lines, _, err := check("json")
 	var found struct {
 		File string

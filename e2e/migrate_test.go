@@ -15,6 +15,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
 	"github.com/formulary/formulary/internal/store/sqlite"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // location is the value of --from or --to for the site.
@@ -87,9 +88,7 @@ func TestMigrateInterrupted(t *testing.T) {
 	said := interrupt(t, syscall.SIGKILL, migrate...)
 	said += mustRefuse(t, "this store is a copy that was not finished: run the same 'formulary migrate'", to.serve()...)
 	last := interrupt(t, syscall.SIGINT, migrate...)
-	if !strings.Contains(last, "interrupted; run the same command again") {
-		t.Errorf("output: %s", last)
-	}
+	testkit.Contains(t, "output", last, "interrupted; run the same command again")
 	said += last + mustRefuse(t, "a copy that was not finished", "migrate", "--from", to.location(), "--to", "sqlite:"+t.TempDir())
 
 	cure()

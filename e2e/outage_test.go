@@ -29,9 +29,7 @@ func TestDatabaseEndsUnderLoad(t *testing.T) {
 				l.moreAcked(t, 100)
 				must(t, end(cluster))
 				l.moreDoubtful(t, 6)
-				if status := ready(t, replicas[0].process); status != http.StatusServiceUnavailable {
-					t.Errorf("/readyz during the outage: %d", status)
-				}
+				testkit.Same(t, "/readyz during the outage", ready(t, replicas[0].process), http.StatusServiceUnavailable)
 				resume(t, cluster)
 			}
 			l.moreAcked(t, 100)

@@ -27,14 +27,17 @@ func TestPackage(t *testing.T) {
 		}
 	}
 	dpkg("--system daemon-reload\n--quiet --system start formulary.service\n", "--install", m.copy(t, older))
-	if out := m.run(t, "", "systemd-analyze verify --man=no /usr/lib/systemd/system/formulary*.service /usr/lib/systemd/system/formulary*.timer 2>&1"); out != "" {
-		t.Errorf("systemd-analyze verify: %s", out)
-	}
-	if modes := m.run(t, "", "cd /; stat -c '%U:%G %a %n' etc/formulary etc/formulary/* var/lib/formulary var/lib/formulary/* var/lib/formulary-backup"); modes !=
-		"root:formulary 750 etc/formulary\nroot:root 600 etc/formulary/formulary.env\nroot:formulary 640 etc/formulary/users.htpasswd\n"+
-			"root:root 755 var/lib/formulary\nformulary:formulary 700 var/lib/formulary/data\nroot:root 755 var/lib/formulary/pages\nformulary:formulary 700 var/lib/formulary-backup\n" {
-		t.Errorf("owners and modes:\n%s", modes)
-	}
+	testkit.Same(t, "systemd-analyze verify",
+		m.run(t, "", "systemd-analyze verify --man=no "+
+			"/usr/lib/systemd/system/formulary*.service /usr/lib/systemd/system/formulary*.timer 2>&1"),
+		"",
+	)
+	testkit.Same(t, "owners and modes", m.run(t, "", "cd /; stat -c '%U:%G %a %n' "+
+		"etc/formulary etc/formulary/* var/lib/formulary var/lib/formulary/* var/lib/formulary-backup"),
+		"root:formulary 750 etc/formulary\n"+
+			"root:root 600 etc/formulary/formulary.env\nroot:formulary 640 etc/formulary/users.htpasswd\n"+
+			"root:root 755 var/lib/formulary\nformulary:formulary 700 var/lib/formulary/data\n"+
+			"root:root 755 var/lib/formulary/pages\nformulary:formulary 700 var/lib/formulary-backup\n")
 
 	p := launch(t, m.unit(t, "formulary.service")) // nobody may sign in yet
 	if r := fetch(t, p, "/readyz"); r.status != 200 {
@@ -70,9 +73,7 @@ func TestPackage(t *testing.T) {
 	m.run(t, "", "mount -t tmpfs tmpfs /var/lib/formulary/data") // a volume
 	dpkg("daemon-reload\n", "--purge", "formulary")
 	m.run(t, "", "test ! -e /etc/formulary && test -s /var/lib/formulary/pages/1.md && test -d /var/lib/formulary-backup && umount /var/lib/formulary/data")
-	if links := m.run(t, "", "find /etc/systemd -name 'formulary*'"); links != "" {
-		t.Errorf("after purging there are still the links %s", links)
-	}
+	testkit.Same(t, "after purging there are still the links", m.run(t, "", "find /etc/systemd -name 'formulary*'"), "")
 
 	m.run(t, "", "mount -t tmpfs tmpfs /proc") // there is none where an image is built
 	dpkg("--system daemon-reload\n--quiet --system start formulary.service\n", "--install", m.copy(t, newer))
@@ -98,9 +99,10 @@ func TestArchive(t *testing.T) {
 	m.run(t, "", "test -e /usr/local/share/man/man1/formulary-serve.1 && echo '# mine' >>/etc/formulary/formulary.env")
 
 	m.run(t, "", documented(t, "From files by hand to a package"))
-	if left := m.run(t, "", "find /usr/local /etc/systemd /etc/sysusers.d /etc/tmpfiles.d -name '*formulary*'"); left != "" {
-		t.Errorf("there are still %s", left)
-	}
+	testkit.Same(t, "there are still",
+		m.run(t, "", "find /usr/local /etc/systemd /etc/sysusers.d /etc/tmpfiles.d -name '*formulary*'"),
+		"",
+	)
 	m.run(t, "", "dpkg --no-triggers --force-confold --install "+m.copy(t, pack)+" >&2")
 	m.run(t, "", "grep -qx '# mine' /etc/formulary/formulary.env && grep -q ^alice: /etc/formulary/users.htpasswd && test -s /var/lib/formulary/data/formulary.db")
 	must(t, launch(t, m.unit(t, "formulary.service")).terminate(t))

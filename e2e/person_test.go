@@ -146,9 +146,7 @@ func testPersonErased(t *testing.T, s site) {
 		t.Errorf("history: %s", history)
 	}
 	for c, want := range map[string]int{cookie: http.StatusSeeOther, annsCookie: http.StatusOK} {
-		if got := p.home(t, c); got != want {
-			t.Errorf("home is answered with %d, want %d", got, want)
-		}
+		testkit.Same(t, "home is answered", p.home(t, c), want)
 	}
 	p.must(t, 201, "POST", "/seats/submission", note("in the place that is free"))
 	p.must(t, 400, "POST", "/seats/submission", note("one more"))
@@ -240,13 +238,9 @@ func testPersonEraseKilled(t *testing.T, s site) {
 	l.moreAcked(t, 20)
 	people.stop()
 	l.check(t, p.submissions(t, "note"))
-	if n := len(p.submissions(t, "paper")); n != 0 {
-		t.Errorf("%d are left", n)
-	}
+	testkit.Same(t, "left", len(p.submissions(t, "paper")), 0)
 	tables := `SELECT (SELECT count(*) FROM file_chunks) || ' ' || (SELECT count(*) FROM history)`
-	if left := s.exec(t, tables); left != "0 0" {
-		t.Errorf("chunks of files and steps of histories: %s", left)
-	}
+	testkit.Same(t, "chunks of files and steps of histories", s.exec(t, tables), "0 0")
 	s.mustNotHold(t, pat, "unspoken")
 }
 
@@ -298,9 +292,9 @@ func testPersonExported(t *testing.T, s site) {
 		return err == nil && r.status == 404
 	})
 	file := filepath.Join(t.TempDir(), "pat.zip")
-	if out := mustRun(t, s.person(pat, "--export", file)...); !strings.Contains(out, "Anonymous submissions can't be found by a name.") {
-		t.Errorf("output: %s", out)
-	}
+	testkit.Contains(
+		t, "output", mustRun(t, s.person(pat, "--export", file)...), "Anonymous submissions can't be found by a name.",
+	)
 	info, err := os.Stat(file)
 	if err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
@@ -326,9 +320,10 @@ func testPersonExported(t *testing.T, s site) {
 		steps = append(steps, fmt.Sprint(step.PageID, step.FormID, step.ID, step.Username, step.Changes))
 	}
 	of := fmt.Sprint(1, "note", first.ID, pat)
-	if diff := cmp.Diff([]string{of + `[{text first second} {more  a "quote"}]`, of + "[{text third fourth}]"}, sortChanges(steps)); diff != "" {
-		t.Errorf("history: %s", diff)
-	}
+	testkit.Diff(t, "history",
+		sortChanges(steps),
+		[]string{of + `[{text first second} {more  a "quote"}]`, of + "[{text third fourth}]"},
+	)
 	name := fmt.Sprintf("files/%d/1-doc/file.bin", paper.ID)
 	if content[name] != string(contentOf("paper", sizeOf("paper"))) || len(content) != 3 {
 		t.Errorf("there are %d files, and %d bytes of %s", len(content), len(content[name]), name)
@@ -362,9 +357,7 @@ func readArchive(t *testing.T, file string) map[string]string {
 		must(t, err)
 		text, err := io.ReadAll(r)
 		must(t, err)
-		if content[f.Name] != "" {
-			t.Errorf("%s is there twice", f.Name)
-		}
+		testkit.Same(t, f.Name, content[f.Name], "")
 		content[f.Name] = string(text)
 	}
 	return content

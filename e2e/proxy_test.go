@@ -116,9 +116,7 @@ var troubles = map[string]trouble{
 	"answers vanish": func(t *testing.T, p proxied, l *ledger) {
 		defer poison(t, p.proxy, `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`)()
 		l.moreDoubtful(t, 4)
-		if status := ready(t, p.process); status != http.StatusServiceUnavailable {
-			t.Errorf("/readyz without an answer from the database: %d", status)
-		}
+		testkit.Same(t, "/readyz without an answer from the database", ready(t, p.process), http.StatusServiceUnavailable)
 	},
 	"questions vanish": func(t *testing.T, p proxied, l *ledger) {
 		defer poison(t, p.proxy, `{"type":"timeout","stream":"upstream","attributes":{"timeout":0}}`)()

@@ -24,16 +24,16 @@ func TestHangUpReloads(t *testing.T) {
 	cmd := exec.Command(binary, s.serve()...)
 	systemd := listenForNotices(t, cmd)
 	p := launch(t, cmd)
-	if notice := <-systemd; notice != "READY=1\nSTATUS=Serving "+p.url {
-		t.Errorf("at the start systemd is told %q", notice)
-	}
+	testkit.Same(t, "at the start systemd is told", <-systemd, "READY=1\nSTATUS=Serving "+p.url)
 	for i, rename := range []string{"again", "once-more"} {
 		p.must(t, 404, "GET", "/"+rename, "")
 		testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), strings.ReplaceAll(pageSource, "form: note", "form: "+rename))
 		users, err := os.ReadFile(s.users)
 		must(t, err)
 		user := "user" + strconv.Itoa(i)
-		testkit.WriteFile(t, s.users, string(users)+strings.Replace(strings.SplitAfter(string(users), "\n")[0], "ann:", user+":", 1))
+		testkit.WriteFile(
+			t, s.users, string(users)+strings.Replace(strings.SplitAfter(string(users), "\n")[0], "ann:", user+":", 1),
+		)
 		must(t, p.Cmd.Process.Signal(syscall.SIGHUP))
 		testkit.Eventually(t, "the server has reloaded", func() bool {
 			return strings.Count(p.output(), `"msg":"reloaded on SIGHUP"`) == i+1
@@ -41,9 +41,7 @@ func TestHangUpReloads(t *testing.T) {
 		if r, err := p.callAs(t.Context(), user, "secret", "GET", "/"+rename, ""); err != nil || r.status != 200 {
 			t.Errorf("after SIGHUP: %v, %v\n%s", r, err, p.output())
 		}
-		if notices := <-systemd + " " + <-systemd; notices != "RELOADING=1 READY=1" {
-			t.Errorf("at the reload systemd is told %q", notices)
-		}
+		testkit.Same(t, "at the reload systemd is told", <-systemd+" "+<-systemd, "RELOADING=1 READY=1")
 	}
 	if err := p.terminate(t); err != nil {
 		t.Errorf("exit: %v", err)

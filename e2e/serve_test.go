@@ -150,7 +150,7 @@ func TestExamplesAsPrinted(t *testing.T) {
 		}
 		output = string(out)
 	}
-	if !strings.Contains(output, `"_username":"alice","comment":"Nice!","rating":"5"`) {
-		t.Errorf("the results do not hold the submission: %s", output)
-	}
+	testkit.Contains(
+		t, "the results do not hold the submission", output, `"_username":"alice","comment":"Nice!","rating":"5"`,
+	)
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
 	"github.com/formulary/formulary/internal/testkit"
@@ -98,9 +97,7 @@ func testSpreadsheetShowsWhatWasSent(t *testing.T, s site) {
 			formulas++
 		}
 	}
-	if formulas != 8 {
-		t.Errorf("%d formulas", formulas)
-	}
+	testkit.Same(t, "formulas", formulas, 8)
 	convert(t, dir, "book", "", "plain.xlsx")
 	compare(t, "xlsx", sent, sheet(t, filepath.Join(dir, "book", "plain-answers.csv")))
 	notes, err := os.ReadFile(filepath.Join(dir, "book", "plain-notes.csv"))
@@ -157,9 +154,7 @@ func quoted(t *testing.T, text string) string {
 
 func compare[T any](t *testing.T, what string, want, got T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: (-want +shown)\n%s", what, diff)
-	}
+	testkit.Diff(t, what, got, want)
 }
 
 // convert has LibreOffice open files of dir, and write what it shows of every

@@ -113,9 +113,7 @@ func TestKilledSweep(t *testing.T) {
 		testkit.Eventually(t, "one is left", func() bool { return len(p.submissions(t, "note")) == 1 })
 		must(t, p.terminate(t))
 		s.withStore(t, func(s store.Engine) {
-			if left := whole(t, s, count); left != 1 {
-				t.Errorf("%d are left", left)
-			}
+			testkit.Same(t, "left", whole(t, s, count), 1)
 		})
 		if killed == 0 {
 			t.Error("it was never killed while it deleted")

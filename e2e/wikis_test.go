@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // layout is a layout of docs/wikis.md.
@@ -112,9 +114,7 @@ func (l layout) visit(t *testing.T, client *http.Client) {
 	ask(200, "User name", "GET", l.base+"/embed"+form, "", "") // over TLS, people can sign in there
 	next := url.Values{"username": {"ann"}, "password": {"secret"}, "next": {l.base + form}}
 	resp, _ := ask(200, "<bdi>ann</bdi>", "POST", l.base+"/login", "application/x-www-form-urlencoded", next.Encode())
-	if at := resp.Request.URL.Path; at != l.base+form {
-		t.Errorf("the sign-in leads to %s", at)
-	}
+	testkit.Same(t, "the sign-in leads", resp.Request.URL.Path, l.base+form)
 	if cookies := jar.Cookies(&url.URL{Scheme: "https", Host: l.host, Path: "/"}); len(cookies) != 1 || cookies[0].Name != l.cookie {
 		t.Errorf("cookies %v", cookies)
 	}

@@ -27,18 +27,14 @@ func TestCheckBeginsWithWhatIsMissing(t *testing.T) {
 // CI runs the command that README gives developers.
 func TestREADMEHasWhatCIRuns(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_, developers, _ := strings.Cut(string(readme), "\n## For developers\n")
 	command := regexp.MustCompile("`(make [^`]+)`").FindStringSubmatch(developers)
 	if command == nil {
 		t.Fatalf("no command for developers: %q", developers)
 	}
 	script, err := os.ReadFile("../.ci/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var run []string
 	for line := range strings.Lines(string(script)) {
 		line = strings.TrimSpace(line)
@@ -56,17 +52,11 @@ func TestMissingToolsAreTold(t *testing.T) {
 	bin := t.TempDir()
 	for _, name := range []string{"bash", "dirname", "uname"} {
 		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
+		testkit.Must(t, os.Symlink(path, filepath.Join(bin, name)))
 	}
 	for name, line := range map[string]string{"id": "echo 1000", "apt-get": "echo called"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+"\n"), 0o700))
 	}
 	for _, release := range []bool{false, true} {
 		cmd, advice := exec.Command("./test-deps"), ": sudo scripts/test-deps\n"
@@ -89,13 +79,9 @@ func TestNodeModules(t *testing.T) {
 	root := t.TempDir()
 	lock, installed := filepath.Join(root, "tools/prose/package-lock.json"), filepath.Join(root, "tools/prose/node_modules/.package-lock.json")
 	script, err := os.ReadFile("test-deps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	testkit.WriteFile(t, filepath.Join(root, "scripts/test-deps"), string(script))
-	if err := os.Symlink("/bin/true", filepath.Join(root, "scripts/test-mediawiki")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Symlink("/bin/true", filepath.Join(root, "scripts/test-mediawiki")))
 	testkit.WriteFile(t, lock, "{}")
 	testkit.WriteFile(t, filepath.Join(root, "e2e/browsertest/package-lock.json"), "{}")
 	bin := t.TempDir()
@@ -107,9 +93,7 @@ func TestNodeModules(t *testing.T) {
 		stubs[name] = "exit 0"
 	}
 	for name, line := range stubs {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+line+"\n"), 0o700))
 	}
 	run := func(env ...string) string {
 		cmd := exec.Command("bash", filepath.Join(root, "scripts/test-deps"))
@@ -121,34 +105,24 @@ func TestNodeModules(t *testing.T) {
 		return string(out)
 	}
 	const install = "npm ci --loglevel=error\n"
-	if got := run("SUDO_UID=1000"); got != "" {
-		t.Errorf("by sudo: %q", got)
-	}
+	testkit.Same(t, "by sudo", run("SUDO_UID=1000"), "")
 	for _, want := range []string{install + install, ""} {
-		if got := run(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		testkit.Same(t, "run()", run(), want)
 		setAge(t, lock, time.Hour)
 	}
 	setAge(t, installed, 2*time.Hour)
-	if got := run(); got != install {
-		t.Errorf("with a newer lock file: %q", got)
-	}
+	testkit.Same(t, "with a newer lock file", run(), install)
 }
 
 func setAge(t *testing.T, path string, age time.Duration) {
 	t.Helper()
-	if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 }
 
 // The advice for a port that is taken is one for make run.
 func TestExamplesOnATakenPort(t *testing.T) {
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = taken.Close() }()
 	cmd := exec.Command("./run-examples")
 	cmd.Env = append(os.Environ(), "ADDR="+taken.Addr().String())

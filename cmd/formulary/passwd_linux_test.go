@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Only on Linux, since every system opens pseudo-terminals in its own way.
@@ -23,9 +25,7 @@ func TestCtrlCAtThePasswordPromptRestoresTheEcho(t *testing.T) {
 	if !echoes(t, terminal) {
 		t.Fatal("the terminal does not echo to begin with")
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // the status is looked at below
@@ -59,22 +59,16 @@ func openTerminal(t *testing.T) (master, terminal *os.File) {
 	t.Helper()
 	master = openFile(t, "/dev/ptmx")
 	fd := int(master.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return master, openFile(t, fmt.Sprint("/dev/pts/", n))
 }
 
 func openFile(t *testing.T, path string) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -82,8 +76,6 @@ func openFile(t *testing.T, path string) *os.File {
 func echoes(t *testing.T, terminal *os.File) bool {
 	t.Helper()
 	state, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return state.Lflag&unix.ECHO != 0
 }

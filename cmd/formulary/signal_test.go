@@ -25,9 +25,7 @@ import (
 func formulary(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
@@ -40,18 +38,14 @@ func formulary(t *testing.T, args ...string) *exec.Cmd {
 func TestSecondSignalEndsTheServerAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users")
-	testkit.WriteFile(t, filepath.Join(dir, "1.md"), "```form\nform: note\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n")
-	if err := auth.SetPassword(users, "ann", "a secret"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(
+		t, filepath.Join(dir, "1.md"), "```form\nform: note\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n",
+	)
+	testkit.Must(t, auth.SetPassword(users, "ann", "a secret"))
 	cmd := formulary(t, "serve", "--listen", "127.0.0.1:0", "--pages", dir, "--users", users, "--data", filepath.Join(dir, "data"))
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
 	log := bufio.NewReader(stderr)
 	beginRequest(t, readUntil(t, log, regexp.MustCompile(`msg=serving url=http://([0-9.:]+)`)))
 	sendSignal(t, cmd)
@@ -82,16 +76,12 @@ func TestSecondSignalEndsTheServerAtOnce(t *testing.T) {
 func beginRequest(t *testing.T, address string) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = io.WriteString(conn, "POST /rest/forms/1.0/page/1/form/note/submission HTTP/1.1\r\nHost: "+address+"\r\n"+
 		"Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("ann:a secret"))+"\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	readUntil(t, bufio.NewReader(conn), regexp.MustCompile(`^HTTP/1.1 (100) `))
 }
 
@@ -99,13 +89,9 @@ func beginRequest(t *testing.T, address string) {
 func TestSignalEndsOtherCommands(t *testing.T) {
 	cmd := formulary(t, "passwd", filepath.Join(t.TempDir(), "users"), "ann")
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer func() { _ = stdin.Close() }()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Start())
 	// More than a pipe holds, so that the command is reading once it is written,
 	// and no line's end.
 	if _, err := io.WriteString(stdin, strings.Repeat("x", 1<<20)); err != nil {
@@ -135,9 +121,7 @@ func readUntil(t *testing.T, log *bufio.Reader, want *regexp.Regexp) string {
 // background.
 func sendSignal(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Process.Signal(syscall.SIGTERM))
 }
 
 func wantSignaled(t *testing.T, err error) {

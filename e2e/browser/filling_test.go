@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/e2e/browsertest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -246,10 +244,16 @@ func questions(t *testing.T, s *site) {
 			(q.querySelector(":enabled") ? q.dataset.field + " is sent" : "") :
 			q.checkVisibility() && !q.querySelector(":disabled") ? q.dataset.field : q.dataset.field + " can't be used").filter(Boolean).join(" ")`
 		testkit.Same(t, "questions", browsertest.Eval[string](p.Page, state), shown)
-		testkit.Same(t, "the section shows", browsertest.Eval[bool](p.Page, `!document.querySelector("[data-section]").hidden`), shown != "rating")
+		testkit.Same(t, "the section shows",
+			browsertest.Eval[bool](p.Page, `!document.querySelector("[data-section]").hidden`),
+			shown != "rating",
+		)
 	}
 	want("", "rating")
-	testkit.Same(t, "the Enter key presses", browsertest.Eval[string](p.Page, `document.querySelector("[data-update]").type`), "button")
+	testkit.Same(t, "the Enter key presses",
+		browsertest.Eval[string](p.Page, `document.querySelector("[data-update]").type`),
+		"button",
+	)
 	const four = "4 questions added: What went wrong?, Topics, Other and 1 more."
 	p.In("Rating").Click("radio", "1")
 	want(four, "rating reason topics hasAttribute matches")
@@ -300,9 +304,7 @@ unavailable | Try again in a moment.` + left + ` | false
 not a page | The server refused the form (status 413). Check your connection and the size of the files, then try again.` + left + ` | false
 refused | true | true | false | 1 | enabled | false
 signed out | 1 | /login | main`
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "lines", strings.Split(got, "\n"), strings.Split(want, "\n"))
 }
 
 // numbers are understood as people write them, at once. One that can mean two is refused.
@@ -346,9 +348,9 @@ func scalesAndGrids(t *testing.T, s *site) {
 	if rows, columns := places(p, `.grid input`, "top"), places(p, `.grid input`, "left"); rows != 2 || columns != 4 {
 		t.Errorf("the grid has %d rows and %d columns", rows, columns)
 	}
-	if wide := places(p, `[name=way], [name=since]`, "width > 200"); wide != 1 {
-		t.Error("controls of a number and a date differ, or are wide")
-	}
+	testkit.Same(
+		t, "controls of a number and a date differ, or are wide", places(p, `[name=way], [name=since]`, "width > 200"), 1,
+	)
 	p.In("Air").Click("radio", "good")
 	p.Press("ArrowLeft")
 	p.Wait("the draft is stored", func() bool {

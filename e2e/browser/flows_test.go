@@ -255,7 +255,9 @@ func uploadFile(t *testing.T, s *site) {
 	p.wantProblems()
 	p.Check()
 	p.wantValue("Your name", "Ann Other")
-	testkit.Same(t, "the file is wrong", browsertest.Eval[string](p.Page, `document.querySelector("[type=file]").ariaInvalid`), "true")
+	testkit.Same(
+		t, "the file is wrong", browsertest.Eval[string](p.Page, `document.querySelector("[type=file]").ariaInvalid`), "true",
+	)
 	if !s.options.NoScript {
 		p.Click("button", "Remove ticket.exe")
 	}
@@ -462,7 +464,5 @@ func chooseFileAgain(t *testing.T, s *site) {
 	p.Fill("E-mail", "ann@example.org")
 	p.press("Send")
 	p.want("Your answers were sent, without your name.")
-	if !strings.Contains(s.get(t, idea+"/result"), "sketch.txt") {
-		t.Error("the file is not stored")
-	}
+	testkit.Contains(t, "the file is not stored", s.get(t, idea+"/result"), "sketch.txt")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/e2e/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestLanguages looks at each page in languages with long words, with other characters, and from right to left.
@@ -23,9 +24,11 @@ func TestLanguages(t *testing.T) {
 				if path != "" {
 					p.goTo(path)
 				}
-				if got := browsertest.Eval[string](p.Page, `document.documentElement.lang + " " + getComputedStyle(document.body).direction`); got != tag+" "+dir {
-					t.Errorf("%s is %s", path, got)
-				}
+				testkit.Same(t, path,
+					browsertest.Eval[string](p.Page,
+						`document.documentElement.lang + " " + getComputedStyle(document.body).direction`),
+					tag+" "+dir,
+				)
 				if dir == "rtl" {
 					p.CheckAxe() // the elements are the same in all languages, and the places are not
 				}

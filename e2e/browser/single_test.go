@@ -231,7 +231,10 @@ func TestPrint(t *testing.T) {
 		p := s.as(t, ann, address)
 		p.want("Ann Other", "from ann")
 		p.wantNot("Sign out", "Change", "API documentation")
-		testkit.Same(t, "colour of the paper", browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`), "rgb(255, 255, 255)")
+		testkit.Same(t, "colour of the paper",
+			browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`),
+			"rgb(255, 255, 255)",
+		)
 		p.Check()
 	}
 }
@@ -332,16 +335,13 @@ func TestFileOverTheLimit(t *testing.T) {
 				})()`)
 			}
 			const described = "The one of the train.|Accepted: TXT files and PDF files. At most 100 kB each."
-			if got := state(); got != "true|"+described+"|“ticket.txt” is too large: at most 100 kB each." {
-				t.Errorf("the control says %s", got)
-			}
+			testkit.Same(t, "the control says", state(),
+				"true|"+described+"|“ticket.txt” is too large: at most 100 kB each.")
 			small := filepath.Join(t.TempDir(), "small.txt")
 			testkit.WriteFile(t, small, "Seat 61")
 			p.Attach("Ticket", small)
 			p.Click("button", "Remove ticket.txt")
-			if got := state(); got != "|"+described {
-				t.Errorf("with another file, the control says %s", got)
-			}
+			testkit.Same(t, "with another file, the control says", state(), "|"+described)
 			if errors := p.ConsoleErrors(); len(errors) > 0 {
 				t.Errorf("it was sent: %q", errors)
 			}

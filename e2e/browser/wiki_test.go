@@ -147,16 +147,14 @@ func formInMediaWiki(t *testing.T, w *liveWiki) {
 // JavaScript, and where its text is being edited.
 func mediaWikiWithoutForm(t *testing.T, w *liveWiki) {
 	off := browsertest.Open(t, w.page(), browsertest.Options{NoScript: true})
-	if shown := off.Text(); !strings.Contains(shown, "form: party") {
-		t.Errorf("without JavaScript: %s", shown)
-	}
+	testkit.Contains(t, "without JavaScript", off.Text(), "form: party")
 
 	p := &page{browsertest.Open(t, w.page(), w.options), t, w.site}
 	w.signIn(p, "Sara")
 	p.Go(w.page() + "&action=edit")
 	p.Loads(func() { browsertest.Eval[any](p.Page, `document.getElementById("wpPreview").click()`) })
 	p.want("this is only a preview", "form: party")
-	if browsertest.Eval[int](p.Page, `document.querySelectorAll("iframe").length`) != 0 {
-		t.Error("the preview has a form")
-	}
+	testkit.Same(
+		t, "the preview has a form", browsertest.Eval[int](p.Page, `document.querySelectorAll("iframe").length`), 0,
+	)
 }

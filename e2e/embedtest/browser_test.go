@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/e2e/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Run(m)) }
@@ -163,9 +164,7 @@ func TestScriptElement(t *testing.T) {
 // TestDocumentedLines: the lines of docs/operations.md embed forms.
 func TestDocumentedLines(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_, section, _ := strings.Cut(string(text), "\n## Forms inside wiki pages\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	lines := map[string][]string{}
@@ -373,9 +372,7 @@ func TestForgedHeights(t *testing.T) {
 	}
 	browsertest.Eval[any](frame, `parent.postMessage({formulary: {height: `+fmt.Sprint(want+7)+`}}, "*")`) // after the others
 	p.Wait("the last message has arrived", func() bool { return frameHeight(p) != want })
-	if got := frameHeight(p); got != want+7 {
-		t.Errorf("the height is %d", got)
-	}
+	testkit.Same(t, "the height", frameHeight(p), want+7)
 }
 
 // TestColours: the form is light on a light page and dark on a dark one,

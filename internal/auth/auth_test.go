@@ -183,7 +183,9 @@ func TestAuthenticateWithRealBcrypt(t *testing.T) {
 		}
 		testkit.ErrorIs(t, user, testkit.ErrorOf(d.Authenticate(t.Context(), user, "Sesame", home)), ErrBadCredentials)
 	}
-	testkit.ErrorIs(t, "unknown user", testkit.ErrorOf(d.Authenticate(t.Context(), "nobody", "sesame", home)), ErrBadCredentials)
+	testkit.ErrorIs(
+		t, "unknown user", testkit.ErrorOf(d.Authenticate(t.Context(), "nobody", "sesame", home)), ErrBadCredentials,
+	)
 }
 
 func TestAuthenticateIsExact(t *testing.T) {
@@ -262,9 +264,7 @@ func TestChangedUserIsOutAtOnce(t *testing.T) {
 	f.replace(f.users, "alice:"+saltedHash("pepp", "changed", 4)+"\n")
 	before := f.computations()
 	f.wantLogin("alice", "changed", home)
-	if f.computations() != before+1 {
-		t.Error("a credential was accepted that had been verified with another hash")
-	}
+	testkit.Same(t, "a credential was accepted that had been verified with another hash", f.computations(), before+1)
 }
 
 func TestRefresh(t *testing.T) {
@@ -321,7 +321,9 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	}
 	users := filepath.Join(dir, "users")
 	testkit.WriteFile(t, users, "")
-	testkit.ErrorIs(t, "missing groups file", testkit.ErrorOf(Open(Options{UsersFile: users, GroupsFile: missing})), os.ErrNotExist)
+	testkit.ErrorIs(
+		t, "missing groups file", testkit.ErrorOf(Open(Options{UsersFile: users, GroupsFile: missing})), os.ErrNotExist,
+	)
 	testkit.ErrorIs(t, "no groups file", testkit.ErrorOf(Open(Options{UsersFile: users})), nil)
 }
 

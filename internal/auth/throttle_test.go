@@ -102,9 +102,7 @@ func TestThrottledHostLearnsNothingFromTheCache(t *testing.T) {
 			f.advance(test.retryAfter)
 			before := f.computations()
 			f.wantLogin("alice", "sesame", away)
-			if f.computations() != before {
-				t.Error("a cached credential was computed again")
-			}
+			testkit.Same(t, "a cached credential was computed again", f.computations(), before)
 			f.fail(10, "alice", away) // the success has refilled the pair
 			f.wantThrottled("alice", "wrong", away, 5*time.Second)
 			f.wantLogin("alice", "sesame", away) // sent from there before

@@ -102,9 +102,7 @@ func TestHostileReceivers(t *testing.T) {
 			}
 		}},
 		{"compressed", "", func(_ http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Accept-Encoding") != "" {
-				t.Error("asks for a compressed answer")
-			}
+			testkit.Same(t, "asks for a compressed answer", r.Header.Get("Accept-Encoding"), "")
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,9 +123,7 @@ func TestHostileReceivers(t *testing.T) {
 			if _, err := hookOf(server.URL+"/leak").post(ctx, "id", payload{}); err != nil {
 				got = err.Error()
 			}
-			if got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			testkit.Same(t, "got", got, test.want)
 		})
 	}
 	if len(followed.got()) > 0 {

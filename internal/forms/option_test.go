@@ -27,7 +27,10 @@ func TestLabelOf(t *testing.T) {
 		testkit.Same(t, answer, f.LabelOf(answer), want)
 	}
 	testkit.Same(t, "without labels", (&Field{}).LabelOf("ok"), "ok")
-	testkit.Same(t, "a field without labels takes allocations", testing.AllocsPerRun(10, func() { optionForm.Fields[0].LabelOf("a;b") }), 0)
+	testkit.Same(t, "a field without labels takes allocations",
+		testing.AllocsPerRun(10, func() { optionForm.Fields[0].LabelOf("a;b") }),
+		0,
+	)
 }
 
 func TestColorOf(t *testing.T) {
@@ -46,12 +49,8 @@ func TestWithLabels(t *testing.T) {
 	if got, want := f.WithLabels(message), "must be any of open, Granted, Refused"; got.String() != want {
 		t.Errorf("got %q", got)
 	}
-	if got := f.WithLabels(msgRequired); got != msgRequired {
-		t.Errorf("got %q", got)
-	}
-	if got := (&Field{}).WithLabels(msgRequired); got != msgRequired {
-		t.Errorf("got %q", got)
-	}
+	testkit.Same(t, "f.WithLabels(msgRequired)", f.WithLabels(msgRequired), msgRequired)
+	testkit.Same(t, "(&Field{}).WithLabels(msgRequired)", (&Field{}).WithLabels(msgRequired), msgRequired)
 }
 
 func TestSearchLabels(t *testing.T) {

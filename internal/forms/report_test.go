@@ -147,9 +147,7 @@ func TestReport(t *testing.T) {
 					t.Errorf("%+v: %s; %s", f, message, hint)
 				}
 			}
-			if got != tt.want {
-				t.Errorf("got\n%swant\n%s", got, tt.want)
-			}
+			testkit.Same(t, "got", got, tt.want)
 		})
 	}
 }

@@ -56,9 +56,7 @@ func TestCurrent(t *testing.T) {
 				got, _ := sub.Entries.Decode()
 				testkit.Diff(t, "", got, numbered(test.want...))
 			}
-			if before != string(EncodeEntries(nil, stored)) {
-				t.Error("the stored entries were changed")
-			}
+			testkit.Same(t, "the stored entries were changed", before, string(EncodeEntries(nil, stored)))
 		})
 	}
 	if _, err := renamedForm().Current(Submission{Entries: Entries(`{"a"}`)}); err == nil {
@@ -160,7 +158,9 @@ func TestCurrentAnswers(t *testing.T) {
 		{FieldID: "text", Value: "a"}, {FieldID: "remarks", Value: "b"}, {FieldID: "comment", Value: "c"}, {FieldID: "gone", Value: "d"},
 	}), Writer{})
 	message := `is another id of the field "remarks": send one of them`
-	testkit.Diff(t, "", faultsOf(t, err), map[string]string{"text": message, "comment": message, "gone": MsgUnknownField.String()})
+	testkit.Diff(
+		t, "", faultsOf(t, err), map[string]string{"text": message, "comment": message, "gone": MsgUnknownField.String()},
+	)
 	// A list with a value that can't be one stays a fault.
 	_, _, err = f.NewEntries(f.CurrentAnswers([]Answer{{FieldID: "days", IsList: true, List: []string{"monday;we"}}}), Writer{})
 	if err == nil {
@@ -185,9 +185,7 @@ func TestCurrentFilter(t *testing.T) {
 			t.Fatal(message)
 		}
 		r := f.CurrentFilter(Filter{Rules: []Rule{rule}}).Rules[0]
-		if got := r.FieldID + " " + string(r.Operator) + " " + r.Value; got != test.want {
-			t.Errorf("got %s, want %s", got, test.want)
-		}
+		testkit.Same(t, "the condition", r.FieldID+" "+string(r.Operator)+" "+r.Value, test.want)
 	}
 }
 

@@ -41,9 +41,7 @@ func fuzz(f *testing.F, format Format) {
 		sameNodes := gocmp.Comparer(func(a, b ast.Node) bool {
 			return a == nil || b == nil || a.Kind() == b.Kind() && a.ChildCount() == b.ChildCount()
 		})
-		if diff := gocmp.Diff(p, read(format, nameID, src), sameNodes, exported); diff != "" {
-			t.Errorf("parsed twice: %s", diff)
-		}
+		testkit.Same(t, "parsed twice", gocmp.Diff(p, read(format, nameID, src), sameNodes, exported), "")
 		if !slices.Equal(before, src) {
 			t.Error("the source was written to")
 		}
@@ -284,5 +282,7 @@ func checkAcyclic(t *testing.T, f *forms.Form) {
 			}
 		}
 	}
-	testkit.Same(t, "conditions form a cycle, or name unknown fields: only of fields can be decided", len(done), len(f.Fields))
+	testkit.Same(
+		t, "conditions form a cycle, or name unknown fields: only of fields can be decided", len(done), len(f.Fields),
+	)
 }

@@ -221,9 +221,7 @@ func TestWikiRights(t *testing.T) {
 	}
 	l.id = l.fake.Write(0, wikitest.Page{Title: "Script", Text: wikitext("a"), NoText: true})
 	l.wants("another format", caller("ann"), "")
-	if l.fake.Calls("Text") != 1 {
-		t.Error("its text was asked for")
-	}
+	testkit.Same(t, "its text was asked for", l.fake.Calls("Text"), 1)
 	l.id = l.fake.Write(0, wikitest.Page{Title: "Front", Text: "---\nview: [sara]\n---\n" + wikitext("a")})
 	l.wants("front matter is not read", caller("ann"), "a")
 }
@@ -244,9 +242,7 @@ func TestWikiDeletedAndRestored(t *testing.T) {
 		l.wants("restored", ann, "a")
 		l.wants("restored", bob, "a")
 	}
-	if l.fake.Calls("Text") != 1 {
-		t.Error("the version is the same, and its text was asked for again")
-	}
+	testkit.Same(t, "the version is the same, and its text was asked for again", l.fake.Calls("Text"), 1)
 }
 
 // A broken edit leaves the last good definition in force, and tells editors.
@@ -328,7 +324,9 @@ func TestWikiSlow(t *testing.T) {
 		defer release()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		testkit.ErrorIs(t, "a caller that goes away gets", testkit.ErrorOf(l.Page(ctx, caller("sara"), l.id)), context.DeadlineExceeded)
+		testkit.ErrorIs(
+			t, "a caller that goes away gets", testkit.ErrorOf(l.Page(ctx, caller("sara"), l.id)), context.DeadlineExceeded,
+		)
 	})
 }
 

@@ -107,8 +107,6 @@ type recorder struct {
 
 func TestReporterIsFoundBelowOtherWriters(t *testing.T) {
 	r := &recorder{ResponseWriter: httptest.NewRecorder()}
-	if got := ReporterOf(wrapper{wrapper{r}}); got != Reporter(r) {
-		t.Errorf("got %T", got)
-	}
+	testkit.Same(t, "ReporterOf(wrapper{wrapper{r}})", ReporterOf(wrapper{wrapper{r}}), Reporter(r))
 	testkit.Same(t, "without a reporter", ReporterOf(wrapper{httptest.NewRecorder()}), Reporter(noReporter{}))
 }

@@ -90,9 +90,7 @@ func TestFormsStandInPageOrderAndFieldsInRankOrder(t *testing.T) {
 
 func TestPageWithoutFormsIsAnEmptyArray(t *testing.T) {
 	e := newHouse(t)
-	if got := e.get(t, "alice", Prefix+"/page/2/form"); got != "[]" {
-		t.Errorf("got %s", got)
-	}
+	testkit.Same(t, "answer", e.get(t, "alice", Prefix+"/page/2/form"), "[]")
 }
 
 // The file types that a field accepts are its validations. The interface has no
@@ -111,6 +109,8 @@ func TestFormKeepsTheMacroIDsOfItsHost(t *testing.T) {
 	e := newExamplesEnv(t)
 	body := e.get(t, "alice", form(104, "registration"))
 	testkit.Same(t, "macroId of the form", pick(t, body, "macroId"), `"5f0b2c1e-74a7-4d7c-9f3e-2f3f1f6f0a11"`)
-	testkit.Same(t, "macroId of the field", pick(t, body, "fields", "mail", "macroId"), `"0d7c8e7a-9e0c-45b5-8f0e-a4f3b6a1c002"`)
+	testkit.Same(
+		t, "macroId of the field", pick(t, body, "fields", "mail", "macroId"), `"0d7c8e7a-9e0c-45b5-8f0e-a4f3b6a1c002"`,
+	)
 	testkit.Same(t, "conditions", pick(t, body, "conditions"), "{}")
 }

@@ -15,9 +15,7 @@ func TestResultIsExactlyTheGoldenOne(t *testing.T) {
 		`"extras":{"fieldId":"extras","value":["a","c"]},"note":{"fieldId":"note","value":"<&>\n\"\\"}}}`)
 	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","name":"Ann","note":"<&>\n\"\\","size":"",` +
 		`"colour":"","extras":"a;c","day":"","state":"","doc":"","count":"","word":"","mail":"","why":""}`
-	if got := e.get(t, "alice", result(path)); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	testkit.Same(t, "answer", e.get(t, "alice", result(path)), want)
 	testkit.Same(t, "list", e.get(t, "alice", allPath+"/result"), "["+want+"]")
 	// The answer to an update is the whole result, too.
 	got := e.expect(t, 200, ask("alice PUT", result(path), `{"size":"M"}`)).body
@@ -54,9 +52,7 @@ func TestFieldsThatLeftThePage(t *testing.T) {
 	e.Write(t, "1.md", blockWith("d", "c"))
 
 	want := `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"alice","d":"","c":"C","a":"A","b":"B"}`
-	if got := e.get(t, "alice", result(path)); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	testkit.Same(t, "answer", e.get(t, "alice", result(path)), want)
 	unchanged := e.unchanged(t)
 	for _, r := range []testRequest{
 		ask("alice PUT", result(path), `{"a":"changed","c":"changed"}`),

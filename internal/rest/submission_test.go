@@ -14,9 +14,7 @@ func TestCreateAnswersWithTheWholeSubmission(t *testing.T) {
 		`"name":{"id":8193,"fieldId":"name","value":"Ann \"the\" <O'Neil> & ` + "\u2028 \U0001F980" + `"},` +
 		`"size":{"id":8194,"fieldId":"size","value":"M"}},` +
 		`"timestamp":"` + beganISO + `","username":"alice"}`
-	if a.body != want {
-		t.Errorf("got\n%s\nwant\n%s", a.body, want)
-	}
+	testkit.Same(t, "a.body", a.body, want)
 	location := a.header.Get("Location")
 	testkit.Same(t, "Location", location, allPath+"/submission/1")
 	testkit.Same(t, "read back", e.get(t, "alice", location), want)

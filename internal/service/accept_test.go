@@ -122,8 +122,6 @@ func TestFileKinds(t *testing.T) {
 		"*/*":                            "all files",
 		"application/x-unknown":          "application/x-unknown files",
 	} {
-		if got := FileKinds(&forms.Field{Accept: strings.Fields(accept)}).String(); got != want {
-			t.Errorf("%s: %q, want %q", accept, got, want)
-		}
+		testkit.Same(t, accept, FileKinds(&forms.Field{Accept: strings.Fields(accept)}).String(), want)
 	}
 }

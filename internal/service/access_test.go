@@ -266,9 +266,7 @@ func TestListOptions(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	err := w.as(editor, "named").List(t.Context(), ListOptions{}, func(forms.Submission) error { return enough })
-	if !errors.Is(err, enough) {
-		t.Errorf("got %v, want the error of visit", err)
-	}
+	testkit.ErrorIs(t, "err", err, enough)
 }
 
 // A list that can't be looked up is no empty list, also where it would be empty.
@@ -322,7 +320,9 @@ func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
 	sub, _, err := a.Create(t.Context(), answer("old"), "")
 	testkit.Must(t, err)
 	full := errors.New("no room for the answer")
-	testkit.ErrorIs(t, "merge", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, answer("new"), nil, func(int) error { return full })), full)
+	testkit.ErrorIs(
+		t, "merge", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, answer("new"), nil, func(int) error { return full })), full,
+	)
 	after, err := a.Get(t.Context(), sub.ID)
 	if err != nil || string(after.Entries) != string(sub.Entries) {
 		t.Errorf("stored is %s, %v; want %s", after.Entries, err, sub.Entries)

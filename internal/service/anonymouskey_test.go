@@ -99,9 +99,9 @@ func TestOnceNamesNobodyOnAnAnonymousForm(t *testing.T) {
 		}
 	}
 	hash, restarted := s.submitterKey(anonymous(1, "a"), "ann"), &Service{opts: Options{AnonymousKey: []byte("one key")}}
-	if restarted.submitterKey(anonymous(1, "a"), "ann") != hash {
-		t.Error("the same person is not recognised after a restart")
-	}
+	testkit.Same(
+		t, "the same person is not recognised after a restart", restarted.submitterKey(anonymous(1, "a"), "ann"), hash,
+	)
 	// A user who is called like a hash must not take another's place.
 	if s.submitterKey(&forms.Form{PageID: 1, ID: "a"}, hash) == hash {
 		t.Error("a user name can pass for a hash")
@@ -191,7 +191,9 @@ func testAnonymousKey(t *testing.T, on enginetest.Engine) {
 		t.Errorf("with a new key: %v", err)
 	}
 	testkit.Must(t, os.WriteFile(path, first, 0o600))
-	testkit.ErrorIs(t, "with the key that was replaced", testkit.ErrorOf(LoadAnonymousKey(t.Context(), s, path, false)), ErrOtherKey)
+	testkit.ErrorIs(
+		t, "with the key that was replaced", testkit.ErrorOf(LoadAnonymousKey(t.Context(), s, path, false)), ErrOtherKey,
+	)
 	held, err := s.Setting(t.Context(), store.SettingAnonymousKey)
 	if err != nil || strings.Contains(held, string(second)) || len(held) > 30 {
 		t.Errorf("the store was told %q: %v", held, err)

@@ -81,9 +81,7 @@ func TestRepeatablesDiffer(t *testing.T) {
 	}
 	a, key, answers := base()
 	want := a.repeatable(key, answers)
-	if got := a.repeatable(key, []forms.Answer{answers[1], answers[0]}); got != want {
-		t.Error("the order of the answers counts")
-	}
+	testkit.Same(t, "the order of the answers counts", a.repeatable(key, []forms.Answer{answers[1], answers[0]}), want)
 	for name, change := range map[string]func(a *Access, key *string){
 		"caller": func(a *Access, _ *string) { a.user = viewer.Name },
 		"page":   func(a *Access, _ *string) { a.Form.PageID = 2 },

@@ -232,9 +232,7 @@ func testMistypedKeep(t *testing.T, on enginetest.Engine) {
 	w.passes(store.Grace)
 	w.sweeps()
 	w.left("a day later")
-	if ancient != 1 {
-		t.Errorf("id %d", ancient)
-	}
+	testkit.Same(t, "id", ancient, 1)
 }
 
 // Each keep that a page has said counts, although nobody opens the form, and it leaves the page before the next sweep.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestResultsAnonymous shows neither name nor minute nor id, and has no submission lead
@@ -20,13 +20,9 @@ func TestResultsAnonymous(t *testing.T) {
 	}
 	page := e.get(t, "carol", poll+"/results?view=table")
 	want := [][]string{{"Vote", "Sent"}, {"a", "2025-11-16"}, {"a", "2025-11-16"}, {"a", "2025-11-16"}}
-	if diff := cmp.Diff(want, page.tableRows("results")); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "rows", page.tableRows("results"), want)
 	page.wantNoHTML("Sent by", "alice", "12:03", "01:03", "_id")
-	if got := page.link("a"); got != poll+"/submission/3?view=table" {
-		t.Errorf("the first row leads to %s", got)
-	}
+	testkit.Same(t, "the first row leads", page.link("a"), poll+"/submission/3?view=table")
 	for _, path := range []string{"", "/change", "/delete"} {
 		view := e.get(t, "carol", poll+"/submission/2"+path)
 		view.wantNoHTML("12:03", "01:03", "ubmission 2", ">Previous<", ">Next<")
@@ -36,9 +32,7 @@ func TestResultsAnonymous(t *testing.T) {
 	for format, want := range map[string]string{".csv": "Sent,Changed,Vote\r\n2025-11-16,,b\r\n", ".csv?columns=_id&columns=vote": "\ufeffVote\r\nb\r\n", ".ndjson": `{"_id":"1","_timestamp":"1763251200000","_username":"","vote":"b"`} {
 		path, query, _ := strings.Cut(format, "?")
 		text := e.get(t, "carol", withQuery(poll+"/results"+path, "order=desc", query)).body
-		if !strings.Contains(text, want) {
-			t.Errorf("%s has other rows or columns:\n%s", format, text)
-		}
+		testkit.Contains(t, format, text, want)
 		if strings.Contains(text, "12:03") || strings.Contains(text, "01:03") || strings.Contains(text, fmt.Sprint(began.UnixMilli())) {
 			t.Errorf("%s has a minute:\n%s", format, text)
 		}

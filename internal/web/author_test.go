@@ -23,6 +23,7 @@ import (
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/session"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const shortForm = "form: a\nfields:\n  - {id: x, type: textfield, label: Name}\n"
@@ -70,9 +71,7 @@ func TestExamplesInAllLanguages(t *testing.T) {
 	}
 	other := b.get("/author?template=survey&lang=ar").body
 	for _, want := range []string{` lang="en" aria-describedby="text-help"`, ` lang="en">Would you recommend us to a friend?`} {
-		if !strings.Contains(other, want) {
-			t.Errorf("an English example has no %s", want)
-		}
+		testkit.Contains(t, "an English example has no", other, want)
 	}
 }
 
@@ -127,20 +126,14 @@ func TestAuthor(t *testing.T) {
 	for _, x := range examples {
 		a := b.get("/author?template=" + x.Name)
 		a.want(200, "No problems")
-		if got := a.textarea("text"); got != englishExample(x.Name) {
-			t.Errorf("%s: text %q", x.Name, got)
-		}
+		testkit.Same(t, x.Name, a.textarea("text"), englishExample(x.Name))
 	}
 	b.get("/author?template=../examples/feedback").want(404, "no template")
 	b.get("/author?template=").want(404)
 	a := b.write(shortForm)
 	a.want(200, "No problems", "Name")
-	if got := a.textarea("text"); got != shortForm {
-		t.Errorf("text %q, want %q", got, shortForm)
-	}
-	if got := a.header.Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control %q", got)
-	}
+	testkit.Same(t, "text", a.textarea("text"), shortForm)
+	testkit.Same(t, "Cache-Control", a.header.Get("Cache-Control"), "no-store")
 	b.postForm("/author", url.Values{"text": {shortForm}}).want(200, "No problems", "Name")
 	b.postForm("/author", nil).want(200, "1 problem", "the form block is empty")
 	b.write("\x00\xff<b>").want(200, "1 problem")
@@ -176,9 +169,7 @@ func TestAuthorReference(t *testing.T) {
 			}
 		}
 	}
-	if len(got) != known {
-		t.Errorf("%d rows for %d keys", len(got), known)
-	}
+	testkit.Same(t, "rows for keys", len(got), known)
 }
 
 // The problems are those of "formulary check", with the lines of the text.
@@ -191,9 +182,7 @@ func TestAuthorProblems(t *testing.T) {
 		`Warning Line 5, column 5 radio "y" without options: any text will be accepted (add options)`,
 		`Error Line 7, column 25 unknown key "xlabel" in a field (did you mean "label"?)`,
 	}
-	if diff := cmp.Diff(want, textsOf(a.find("ul.problems li"))); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "problems", textsOf(a.find("ul.problems li")), want)
 	lines := a.find("[data-line]")
 	if len(lines) != 3 || attribute(lines[0], "data-line") != "4" || attribute(lines[0], "href") != "#text" {
 		t.Errorf("%d links to lines", len(lines))
@@ -237,9 +226,7 @@ func TestAuthorPreview(t *testing.T) {
 			t.Errorf("the preview has a <%s>", n.Data)
 		}
 	}
-	if buttons != 1 {
-		t.Errorf("%d disabled buttons", buttons)
-	}
+	testkit.Same(t, "disabled buttons", buttons, 1)
 	if hidden := a.element("preview-1"); hidden == nil || !hasAttribute(hidden.Parent, "hidden") {
 		t.Error("a question whose condition does not hold is shown")
 	}
@@ -260,12 +247,8 @@ func TestAuthorJSON(t *testing.T) {
 	formBlock, _ := markup.ParseForm(1, "", []byte(text), nil)
 	form := formBlock.Form
 	var got, want bytes.Buffer
-	if err := json.Compact(&got, []byte(shown)); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Compact(&want, encode.Form(form)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Compact(&got, []byte(shown)))
+	testkit.Must(t, json.Compact(&want, encode.Form(form)))
 	if got.String() != want.String() || !strings.Contains(shown, "\n  \"formId\": \"registration\"") {
 		t.Errorf("JSON %s\nwant %s", shown, want.String())
 	}
@@ -323,9 +306,7 @@ func TestAuthorTooLarge(t *testing.T) {
 	if !hasAttribute(a.element("json"), "hidden") || hasAttribute(a.element("copy"), "hidden") {
 		t.Error("JSON is shown, or there is nothing to copy")
 	}
-	if held := e.site.Backend.Limiters.Lists.Taken(); held != 0 {
-		t.Errorf("%d slots are still held", held)
-	}
+	testkit.Same(t, "slots are still held", e.site.Backend.Limiters.Lists.Taken(), 0)
 }
 
 func TestAuthorMalformed(t *testing.T) {
@@ -347,9 +328,7 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 	for range 2 {
 		c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/author", nil), auth.Identity{Name: "alice"})
 		defer c.End()
-		if err := c.HoldAuthor(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, c.HoldAuthor())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // less than a request waits
 	defer cancel()

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestAuthorOfAForm: editors of a page open its forms as they are written, also broken ones.
@@ -14,16 +16,12 @@ func TestAuthorOfAForm(t *testing.T) {
 	carol := e.signedIn(t, "carol")
 	for _, from := range []string{"/page/1/form/feedback", "/page/1/form/feedback/results"} {
 		p := carol.get(from)
-		if got := p.link("Edit the form"); got != path {
-			t.Errorf("%s leads to %q", from, got)
-		}
+		testkit.Same(t, from, p.link("Edit the form"), path)
 	}
 	p := carol.get(path)
 	p.want(200, "Edit the form feedback", "No problems")
 	p.wantNoHTML("Start from a template", "data-typed")
-	if got := p.textarea("text"); got != "form: feedback # mine\nfields:\n  - {id: a, type: textfield}\n" {
-		t.Errorf("got %q", got)
-	}
+	testkit.Same(t, "text", p.textarea("text"), "form: feedback # mine\nfields:\n  - {id: a, type: textfield}\n")
 	p.wantHTML(`&#34;pageId&#34;: 1,`)
 	tag := p.values().Get("_tag")
 	sent := carol.send(path, with(p.values(), "text", "form: feedback\nfields: []\n"))
@@ -55,17 +53,13 @@ func TestAuthorOfAForm(t *testing.T) {
 		t.Errorf("leads to %q, with the tag %q", got, sent.values().Get("_tag"))
 	}
 	for from, link := range map[string]string{"/page/1": "Edit feedback", "/page/1/form/feedback": "Edit the form"} {
-		if got := carol.get(from).link(link); got != path {
-			t.Errorf("%s leads to %q", from, got)
-		}
+		testkit.Same(t, from, carol.get(from).link(link), path)
 	}
 	e.Write(t, "1.md", page1("view: [alice, carol]\nedit: [carol]\n", "form: [\n")["1.md"])
 	if got := carol.get(path).textarea("text"); !strings.HasPrefix(got, "form: [") {
 		t.Errorf("got %q", got)
 	}
-	if got := carol.get("/page/1").link("Edit the form that can't be read"); got != "/author?form=&page=1" {
-		t.Errorf("got %q", got)
-	}
+	testkit.Same(t, "link", carol.get("/page/1").link("Edit the form that can't be read"), "/author?form=&page=1")
 }
 
 // TestAuthorIsToldOfAnswers: the author's page says what a change would do to the answers of a form.

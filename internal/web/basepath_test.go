@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // base is the base path of the tests in this file.
@@ -119,9 +121,7 @@ func linksOf(root *html.Node) (links []string) {
 func checkAddresses(t *testing.T, n *noted) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(n.Body.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var addresses []string
 	if strings.HasPrefix(n.Header().Get("Content-Type"), "text/html") {
 		addresses = linksOf(root)
@@ -161,9 +161,7 @@ func TestNoAddressIsWrittenOut(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 	}
 }
 

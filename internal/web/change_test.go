@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const visit = "/page/1/form/visit"
@@ -108,9 +109,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 				t.Errorf("the boxes %q are ticked again", days)
 			}
 			b.send(path, p.values()).want(200, "The changes are saved")
-			if got := e.stored(t, "visit")["days"]; got != "" {
-				t.Errorf("the box %q is still ticked", got)
-			}
+			testkit.Same(t, "the box is still ticked", e.stored(t, "visit")["days"], "")
 		})
 	}
 }
@@ -134,9 +133,7 @@ func TestChosenFilesAreAdded(t *testing.T) {
 		values := b.get(path).values()
 		values["_remove"] = remove
 		b.send(path, values, files...).want(200, "The changes are saved")
-		if got := e.stored(t, "visit")["paper"]; got != want {
-			t.Errorf("stored %s, want %s", got, want)
-		}
+		testkit.Same(t, "stored", e.stored(t, "visit")["paper"], want)
 	}
 	save("a.txt;b.txt", nil, chosenFile{"paper", "b.txt", "y"})
 	save("a.txt;b.txt;a (2).txt", nil, chosenFile{"paper", "a.txt", "z"})
@@ -146,9 +143,7 @@ func TestChosenFilesAreAdded(t *testing.T) {
 	b.get(path).wantHTML(`name="_remove" value="paper/a (2).txt">`, `Remove<span class="visually-hidden"> a (2).txt</span>`)
 	save("a.txt;b.txt", []string{"paper/a (2).txt", "paper/unknown", "note/a.txt"})
 	save("b.txt;a.txt", []string{"paper/a.txt"}, chosenFile{"paper", "a.txt", "new"})
-	if got := b.content(path, "a.txt"); got != "new" {
-		t.Errorf("the new file holds %q", got)
-	}
+	testkit.Same(t, "the new file holds", b.content(path, "a.txt"), "new")
 	save("", []string{"paper/a.txt", "paper/b.txt"})
 	save("c.txt", nil, chosenFile{"paper", "c.txt", "c"})
 }
@@ -161,9 +156,7 @@ func TestChosenFilesKeepNames(t *testing.T) {
 	b.send(path, values).want(200)
 	wantStored(t, e, map[string]string{"rating": "2", "paper": "on my desk;;b"})
 	b.send(path, b.get(path).values(), chosenFile{"paper", "b", "y"}).want(200)
-	if got := e.stored(t, "visit")["paper"]; got != "on my desk;;b;b (2)" {
-		t.Errorf("stored %q", got)
-	}
+	testkit.Same(t, "stored", e.stored(t, "visit")["paper"], "on my desk;;b;b (2)")
 }
 
 // More files than a question may have are refused, and the form comes back as it was.
@@ -180,9 +173,7 @@ func TestTooManyFiles(t *testing.T) {
 	for _, count := range []int{10, 11, 20} { // together with the stored one, or by themselves
 		p := b.send(path, with(b.get(path).values(), "note", "typed"), files(count)...)
 		p.want(422, refusal)
-		if got := p.values().Get("note"); got != "typed" {
-			t.Errorf("the note is %q", got)
-		}
+		testkit.Same(t, "the note", p.values().Get("note"), "typed")
 		p.wantHTML(`value="paper/a.txt">`)
 	}
 	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "note", "typed"), files(11)...)
@@ -243,9 +234,7 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 			if err == nil {
 				_, err = access.Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "note", Value: "two\r\nlines"}}, nil, func(int) error { return nil })
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 		}, []string{"note", "two\r\nlines"}, "", nil},
 		{"another page", func(t *testing.T, e *env, _ *browser, _ string) {
 			e.Write(t, "1-visit.md", strings.Replace(visitPage["1-visit.md"], "fields:", "fields:\n  - {id: new, type: textfield, label: New}", 1))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func day(text string) time.Time {
@@ -79,12 +80,12 @@ func TestNumbersForPeople(t *testing.T) {
 			t.Errorf("number(%g) = %s, want %s", x, got, want)
 		}
 	}
-	if got := mean(english, 17.850877) + " " + mean(english, -52040.8163) + " " + mean(english, 1e300) + " " + mean(english, 0.12345) + " " + english.Count(int64(-1234)); got != "17.85 -52,040.82 1e+300 0.12345 -1,234" {
-		t.Errorf("means and a count are %s", got)
-	}
-	if got := percent(english, 1, 3) + percent(english, 0, 0) + share(1, 3) + share(0, 0); got != "33 %0 %33.330" {
-		t.Errorf("shares are %s", got)
-	}
+	testkit.Same(t, "means and a count",
+		mean(english, 17.850877)+" "+mean(english, -52040.8163)+" "+mean(english, 1e300)+" "+
+			mean(english, 0.12345)+" "+english.Count(int64(-1234)),
+		"17.85 -52,040.82 1e+300 0.12345 -1,234",
+	)
+	testkit.Same(t, "shares", percent(english, 1, 3)+percent(english, 0, 0)+share(1, 3)+share(0, 0), "33 %0 %33.330")
 }
 
 func TestSummaryView(t *testing.T) {
@@ -127,9 +128,7 @@ func TestSummaryBounds(t *testing.T) {
 	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}, lang: english})
 	site := New(Options{Backend: request.NewBackend(request.Options{})})
 	var b bytes.Buffer
-	if err := site.speak[english]().templates.ExecuteTemplate(&b, "summary", v); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, site.speak[english]().templates.ExecuteTemplate(&b, "summary", v))
 	if b.Len() > 1<<20 || v.Left != 1000-len(v.Fields) || v.Fields[0].LeftBars != 1000-maxFieldBars {
 		t.Errorf("%d bytes, %d fields, %d left", b.Len(), len(v.Fields), v.Left)
 	}
@@ -167,7 +166,5 @@ func TestSummaryOfTextsAndDates(t *testing.T) {
 	page.wantHTML(`<th scope="row">2026-01</th><td class="number">3</td>`, `<th scope="row">2026-03</th><td class="number">2</td>`,
 		`<p class="scale" aria-hidden="true"><span>8</span><span>0</span></p>`)
 	all := e.get(t, "alice", page.link("Show all 7 answers to “Name”"))
-	if got := len(rowIDs(all)); got != 7 {
-		t.Errorf("all answers are in %d rows", got)
-	}
+	testkit.Same(t, "all answers are in rows", len(rowIDs(all)), 7)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // conditionsModule makes a global function of the module. It takes a form as the API
@@ -45,9 +46,7 @@ func newConditions(t *testing.T) func(form *forms.Form, sets ...[]string) {
 	return func(form *forms.Form, sets ...[]string) {
 		t.Helper()
 		text, err := json.Marshal(map[string]any{"form": json.RawMessage(encode.Form(form)), "sets": sets})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for i, got := range strings.Split(callScript(t, vm, "shownOf", string(text)), "\n") {
 			var want []string
 			for rank, shown := range form.Visible(sets[i]) {
@@ -124,13 +123,9 @@ func TestScriptsTidyAsTheServerDoes(t *testing.T) {
 		{forms.Field{Type: forms.Dropdown, Options: []string{"a"}, Validation: forms.OneOf}, false, false},
 	} {
 		text, err := json.Marshal(map[string]any{"values": values, "oneLine": tt.oneLine, "numeric": tt.numeric})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		var got []string
-		if err := json.Unmarshal([]byte(callScript(t, vm, "tidied", string(text))), &got); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, json.Unmarshal([]byte(callScript(t, vm, "tidied", string(text))), &got))
 		for i, value := range values {
 			if want := tidyValue(&tt.field, value); got[i] != want && value != "\r\n" { // no control of a browser has CR
 				t.Errorf("%s %q of %q: JavaScript makes %q, Go %q", tt.field.Type, tt.field.Validation, value, got[i], want)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const leave = "/page/1/form/leave"
@@ -46,17 +47,13 @@ func TestLockedSubmission(t *testing.T) {
 	bob.reads("").get(path+"/change").want(403, locked)
 	refused := bob.get(path + "/delete?sort=days")
 	refused.want(403, locked)
-	if got := refused.link("Go to the submission"); got != path+"?sort=days" {
-		t.Errorf("the way back leads to %s", got)
-	}
+	testkit.Same(t, "the way back leads", refused.link("Go to the submission"), path+"?sort=days")
 	bob.postForm(path+"/delete", question.values()).want(403, locked)
 	// What was typed is not lost.
 	again := bob.send(path+"/change", with(open, "days", "17"), chosenFile{"paper", "a.txt", "x"})
 	again.want(403, locked)
 	again.wantNoHTML("data-send") // it could only fail again
-	if got := again.values().Get("days"); got != "17" {
-		t.Errorf("the form has %q", got)
-	}
+	testkit.Same(t, "the form", again.values().Get("days"), "17")
 	if got := valuesOf(t, e.latest(t, "bob", 1, "leave")); got["days"] != "3" || got["paper"] != "" {
 		t.Errorf("stored %q", got)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const (
@@ -244,9 +246,7 @@ func TestFrameOfBrokenForm(t *testing.T) {
 		a.wantNoHTML("data-missing")
 		a.wantHTML(`class="error-summary"`)
 		stays(t, a)
-		if to := a.link("Edit lunch"); to != "/author?form=lunch&page=101" {
-			t.Errorf("the link leads to %q", to)
-		}
+		testkit.Same(t, "the link leads", a.link("Edit lunch"), "/author?form=lunch&page=101")
 		b.get(strings.TrimPrefix(path, "/embed")).want(303)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/session"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -113,9 +114,7 @@ func (e *env) browser(t testing.TB) *browser {
 func (e *env) browserAt(t testing.TB, at string) *browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	b := &browser{t: t, env: e, at: at}
 	b.client = &http.Client{Jar: jar, Transport: b}
 	return b
@@ -249,16 +248,12 @@ func multipartForm(t testing.TB, values url.Values, files ...chosenFile) (body, 
 	w := multipart.NewWriter(&text)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, v := range values[name] {
-			if err := w.WriteField(name, v); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, w.WriteField(name, v))
 		}
 	}
 	for _, f := range files {
 		part, err := w.CreateFormFile(f.field, f.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		_, _ = io.WriteString(part, f.content)
 	}
 	_ = w.Close()

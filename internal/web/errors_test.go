@@ -8,6 +8,7 @@ import (
 
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const fileWiki = "---\ntitle: Files\n---\n```form\nform: files\nfields:\n  - {id: doc, type: file, label: Document}\n```\n"
@@ -51,15 +52,11 @@ func TestRedirectsAreNotStored(t *testing.T) {
 func TestOutage(t *testing.T) {
 	e := newEnvOn(t, enginetest.SQLite, wiki)
 	b := e.signedIn(t, "alice")
-	if err := e.Engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, e.Engine.Close())
 	wantLater := func(what string, p *answer) {
 		t.Helper()
 		p.want(503, "Try again in a moment")
-		if p.header.Get("Retry-After") != "2" {
-			t.Errorf("%s: Retry-After %q", what, p.header.Get("Retry-After"))
-		}
+		testkit.Same(t, what, p.header.Get("Retry-After"), "2")
 	}
 	for _, path := range []string{"/", "/page/1", survey, survey + "/results", "/author", "/login"} {
 		wantLater(path, b.get(path))
@@ -80,7 +77,5 @@ func TestSignInOnAFullDisk(t *testing.T) {
 	e := newEnv(t, wiki, func(o *envOptions) { o.sessions.Store = fullSessions{o.sessions.Store} })
 	p := e.browser(t).postForm("/login", credentials("alice", ""))
 	p.want(507, "There is no room")
-	if p.header.Get("Retry-After") != "2" {
-		t.Errorf("Retry-After %q", p.header.Get("Retry-After"))
-	}
+	testkit.Same(t, "Retry-After", p.header.Get("Retry-After"), "2")
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -90,14 +88,10 @@ func TestBarsLeadToWhatTheyCount(t *testing.T) {
 	var counts []string
 	for _, bar := range barPattern.FindAllStringSubmatch(e.get(t, "alice", feedbackResults).body, -1) {
 		page := e.get(t, "alice", stdhtml.UnescapeString(bar[1]))
-		if got := fmt.Sprint(len(rowIDs(page))); got != bar[2] {
-			t.Errorf("%s has %s rows, want %s", page.path, got, bar[2])
-		}
+		testkit.Same(t, page.path, fmt.Sprint(len(rowIDs(page))), bar[2])
 		counts = append(counts, bar[2])
 	}
-	if diff := cmp.Diff([]string{"6", "2", "2", "3"}, counts); diff != "" {
-		t.Errorf("bars (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "bars", counts, []string{"6", "2", "2", "3"})
 	page := e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01")
 	page.want(200, "Topics includes Food", "Sent is before 2030-01-01")
 }

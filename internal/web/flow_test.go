@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var wiki = map[string]string{
@@ -63,9 +65,7 @@ func TestFillIn(t *testing.T) {
 	}
 	kept := p.values()
 	for name, value := range bad {
-		if kept.Get(name) != value[0] {
-			t.Errorf("%s was %q and is %q", name, value[0], kept.Get(name))
-		}
+		testkit.Same(t, name, kept.Get(name), value[0])
 	}
 
 	// Right, with line ends of a textarea, several values and a file.
@@ -78,9 +78,7 @@ func TestFillIn(t *testing.T) {
 	}
 	e.get(t, "bob", p.path).wantNoHTML("data-sent", "Send another", "This is what was sent.", "<title>Sent") // he got the address
 	sub := e.latest(t, "alice", 1, "survey")
-	if got := valuesOf(t, sub)["comment"]; got != "Two\nlines" {
-		t.Errorf("stored %q", got)
-	}
+	testkit.Same(t, "stored", valuesOf(t, sub)["comment"], "Two\nlines")
 	if _, stored := valuesOf(t, sub)["kind"]; stored {
 		t.Error("a question without an answer is stored")
 	}
@@ -91,9 +89,7 @@ func TestFillIn(t *testing.T) {
 
 	// The same again, as by a second click, and changed after the back button.
 	again := b.send(survey, good, chosenFile{"paper", "a b.txt", "the paper"})
-	if again.path != p.path {
-		t.Errorf("sent twice: %s and %s", p.path, again.path)
-	}
+	testkit.Same(t, "sent twice: and", again.path, p.path)
 	changed := b.send(survey, with(good, "comment", "other"), chosenFile{"paper", "a b.txt", "the paper"})
 	if changed.want(200, "other"); changed.path == p.path {
 		t.Error("changed answers are no new submission")
@@ -103,9 +99,7 @@ func TestFillIn(t *testing.T) {
 func TestUpdateQuestions(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	p := b.get(survey)
-	if hidden(p, "reason") != true {
-		t.Error("the question shows before it is asked")
-	}
+	testkit.Same(t, "the question shows before it is asked", hidden(p, "reason"), true)
 	p = b.send(survey, with(p.values(), "rating", "1", "mail", "no mail", "_update", "1"))
 	p.want(200)
 	if hidden(p, "reason") || p.values().Get("mail") != "no mail" {
@@ -114,9 +108,7 @@ func TestUpdateQuestions(t *testing.T) {
 	if summary, _ := p.errors(); summary != nil {
 		t.Errorf("an update complains: %q", summary)
 	}
-	if n := e.count(t, "alice", 1, "survey"); n != 0 {
-		t.Errorf("an update stored %d submissions", n)
-	}
+	testkit.Same(t, "an update stored submissions", e.count(t, "alice", 1, "survey"), 0)
 }
 
 func hidden(p *answer, field string) bool {
@@ -202,9 +194,7 @@ func TestExpiredSessionIsBounded(t *testing.T) {
 func TestUnreadableForm(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	b.postForm(survey, with(b.get(survey).values(), "comment", "c")).want(400, "The form can't be read")
-	if e.count(t, "alice", 1, "survey") != 0 {
-		t.Error("a form that can't be read is stored")
-	}
+	testkit.Same(t, "a form that can't be read is stored", e.count(t, "alice", 1, "survey"), 0)
 }
 
 // A file has one representation, which its ETag names.
@@ -224,9 +214,7 @@ func TestPageOfSomebodyElse(t *testing.T) {
 	typed := with(b.get(survey).values(), "comment", "by alice")
 	b.postForm("/login", credentials("bob", ""))
 	b.send(survey, typed).want(409, "Nothing was sent")
-	if e.count(t, "bob", 1, "survey") != 0 {
-		t.Error("stored in the name of somebody else")
-	}
+	testkit.Same(t, "stored in the name of somebody else", e.count(t, "bob", 1, "survey"), 0)
 }
 
 func TestOneSubmission(t *testing.T) {
@@ -256,9 +244,7 @@ func TestOneSubmission(t *testing.T) {
 	}
 	b.get(ballot).want(200, "You have sent your answers")
 	b.get("/page/3").want(200, "You have sent your answers")
-	if e.count(t, "alice", 3, "ballot") != 0 {
-		t.Error("an anonymous submission has a name")
-	}
+	testkit.Same(t, "an anonymous submission has a name", e.count(t, "alice", 3, "ballot"), 0)
 }
 
 func TestChangeAndDelete(t *testing.T) {
@@ -347,12 +333,8 @@ func TestHeaders(t *testing.T) {
 		if strings.Contains(policy, "unsafe") || !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(policy, "default-src 'none'") {
 			t.Errorf("%s: policy %q", path, policy)
 		}
-		if p.header.Get("Referrer-Policy") != "same-origin" {
-			t.Errorf("%s: Referrer-Policy %q", path, p.header.Get("Referrer-Policy"))
-		}
-		if p.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: Cache-Control %q", path, p.header.Get("Cache-Control"))
-		}
+		testkit.Same(t, path, p.header.Get("Referrer-Policy"), "same-origin")
+		testkit.Same(t, path, p.header.Get("Cache-Control"), "no-store")
 		for n := range p.root.Descendants() {
 			if hasAttribute(n, "style") || n.Data == "style" || slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return strings.HasPrefix(a.Key, "on") }) {
 				t.Errorf("%s: <%s> has style or script in it", path, n.Data)

@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // ask is a GET by a user, who signs in at the first time. Without a user it has no
@@ -56,9 +57,7 @@ func (e *env) list(t testing.TB, user, form, query string) string {
 	if err == nil {
 		err = encode.SendList(w, c, access, encode.ListView{Params: request.ReadParams(query)}, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return w.Body.String()
 }
 
@@ -66,9 +65,7 @@ func (e *env) list(t testing.TB, user, form, query string) string {
 func (e *env) submit(t testing.TB, user string, page int64, form string, idsAndValues ...string) int64 {
 	t.Helper()
 	access, err := e.site.Backend.Service.Form(t.Context(), e.Users.Identity(user), page, form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var answers []forms.Answer
 	for i := 0; i < len(idsAndValues); i += 2 {
 		answers = append(answers, forms.Answer{FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
@@ -112,9 +109,7 @@ func (e *env) own(t testing.TB, user string, pageID int64, formID string) []form
 		list = append(list, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return list
 }
 
@@ -141,9 +136,7 @@ func (e *env) stored(t testing.TB, form string) map[string]string {
 func valuesOf(t testing.TB, s forms.Submission) map[string]string {
 	t.Helper()
 	entries, err := s.Entries.Decode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	values := map[string]string{}
 	for _, e := range entries {
 		values[e.FieldID] = e.Value

@@ -8,6 +8,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // The answers of a question with several have the mark between them that the reader's language has.
@@ -49,9 +50,7 @@ func TestHistory(t *testing.T) {
 	page = carol.postForm(remove+"?q=ann", carol.get(path).values())
 	page.want(200, "History 2025-11-15 12:05 UTC carol Earlier values were removed.")
 	page.wantNoHTML("Anna", "Remove earlier values")
-	if page.path != path+"?q=ann" {
-		t.Errorf("after it one is at %s", page.path)
-	}
+	testkit.Same(t, "after it one is at", page.path, path+"?q=ann")
 }
 
 // A page shows a part of a long history, and all that is long of it on another page.
@@ -105,9 +104,7 @@ func TestHistoryBounds(t *testing.T) {
 				}
 			}
 		}
-		if got := fmt.Sprint(len(v.Steps), " ", changes, " ", v.Cut, " ", last); got != test.want {
-			t.Errorf("%s: %s, want %s", name, got, test.want)
-		}
+		testkit.Same(t, name, fmt.Sprint(len(v.Steps), " ", changes, " ", v.Cut, " ", last), test.want)
 	}
 }
 
@@ -117,9 +114,7 @@ func TestLargestHistory(t *testing.T) {
 	e := newEnv(t, page1("", "form: feedback\nfields:\n  - {id: a, type: textbox, label: A}\n"))
 	e.submit(t, "alice", 1, "feedback", "a", strings.Repeat(`"`, 900_000))
 	access, err := e.site.Backend.Service.Form(t.Context(), e.Users.Identity("carol"), 1, "feedback")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for i := range 30 {
 		value := strings.Repeat(`"`, 20_000) + fmt.Sprint("change ", i)
 		if i == 29 {

@@ -3,10 +3,9 @@ package web
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // rows are the texts of the rows of a page.
@@ -32,9 +31,7 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	wants := func(user string, want ...string) *answer {
 		t.Helper()
 		home := e.get(t, user, "/")
-		if diff := cmp.Diff(want, home.rows()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", user, diff)
-		}
+		testkit.Diff(t, user, home.rows(), want)
 		return home
 	}
 	wants("carol", "Leave 898 of 900 places left 2 waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // hostileTexts try to become markup, script, an address or a style.
@@ -112,9 +114,7 @@ func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
 	written := strings.SplitN(hostilePage("", text), "```", 3)[1][len("yaml form\n"):]
 	views["author"] = b.write(written)
 	checkInertPage(t, "author, broken", b.write(text+": ["+text))
-	if got := views["author"].textarea("text"); got != written {
-		t.Errorf("the author's text is %q, want %q", got, written)
-	}
+	testkit.Same(t, "the author's text", views["author"].textarea("text"), written)
 	for name, page := range views {
 		if page.status >= 500 {
 			t.Errorf("%s: %q: status %d", name, text, page.status)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -58,9 +57,7 @@ func TestRefusedResultsTakeASlot(t *testing.T) {
 	})
 	e.get(t, "alice", "/") // signs in
 	c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody), auth.Identity{Name: "alice"})
-	if err := c.HoldList(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, c.HoldList())
 	queries := map[string]int{
 		"": 200, "?limit=x": 422, "?sort=nope": 422,
 		"?_field=&_value=": 303, "?q=" + strings.Repeat("a", 8<<10): 414,
@@ -146,9 +143,7 @@ func TestFormWithoutRoomTakesNone(t *testing.T) {
 	e := newEnv(t, map[string]string{"1-large.md": page})
 	p := e.signedIn(t, "alice").get("/page/1")
 	p.want(200, "Fill in this form", "Text")
-	if n := strings.Count(p.body, "data-send"); n != 1 {
-		t.Errorf("the page shows %d forms", n)
-	}
+	testkit.Same(t, "the page shows forms", strings.Count(p.body, "data-send"), 1)
 }
 
 // holdBodies takes all slots for large bodies that a user has.
@@ -158,9 +153,7 @@ func (e *env) holdBodies(t *testing.T, user string) (release func()) {
 	var calls []*request.Call
 	for range request.DefaultLimits.LargeBodiesPerUser {
 		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.Identity{Name: user})
-		if err := c.HoldBody(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, c.HoldBody())
 		calls = append(calls, c)
 	}
 	return func() {
@@ -208,9 +201,7 @@ func TestLargePagesTakeASlot(t *testing.T) {
 			t.Errorf("%s: status %d, %d bytes", what, p.status, len(p.body))
 		}
 	}
-	if n := e.site.Backend.Limiters.Bodies.Taken(); n != 0 {
-		t.Errorf("%d slots are still held", n)
-	}
+	testkit.Same(t, "slots are still held", e.site.Backend.Limiters.Bodies.Taken(), 0)
 }
 
 // Large pages are rendered on half of the cores. Others do not wait for them.
@@ -235,17 +226,13 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := e.site.newCall(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil), frame{})
-	if err := c.holdPage(request.LargeBody + 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("a request that was given up: %v", err)
-	}
+	testkit.ErrorIs(t, "a request that was given up", c.holdPage(request.LargeBody+1), context.Canceled)
 	c.End()
 	for range cap(e.site.turns) {
 		<-e.site.turns
 	}
 	(<-done).want(200)
-	if n := len(e.site.turns); n != 0 {
-		t.Errorf("%d turns are not ended", n)
-	}
+	testkit.Same(t, "turns are not ended", len(e.site.turns), 0)
 }
 
 // A page that would be too large is an error, and says so.
@@ -295,7 +282,5 @@ func TestHomeShowsSomeForms(t *testing.T) {
 	e := newEnv(t, map[string]string{"1-many.md": page})
 	p := e.signedIn(t, "alice").get("/")
 	p.want(200, fmt.Sprintf("These are the first of %d forms.", maxHomeForms+3))
-	if n := strings.Count(p.body, `href="/page/1/form/`); n != maxHomeForms {
-		t.Errorf("the list has %d forms", n)
-	}
+	testkit.Same(t, "the list has forms", strings.Count(p.body, `href="/page/1/form/`), maxHomeForms)
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Who has to sign in before they fill in an anonymous form must not be found by
@@ -67,9 +69,7 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 		}
 		for name := range e.site.static.content {
 			path, err := e.site.static.path(name, english)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			b.get(c.base + path)
 		}
 		for _, path := range []string{

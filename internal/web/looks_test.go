@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Forms lead to results by the name that they have for the caller, and not to
@@ -65,14 +67,10 @@ func TestTitlesNameThePage(t *testing.T) {
 		survey + "/sent":           "Survey – Formulary", // only anonymous forms have this page
 		"/page/3/form/ballot/sent": "Sent: Ballot – Formulary",
 	} {
-		if got := b.get(path).title(); got != want {
-			t.Errorf("%s: title %q, want %q", path, got, want)
-		}
+		testkit.Same(t, path, b.get(path).title(), want)
 	}
 	sent := b.fill(survey, "comment", "x")
-	if got := sent.title(); got != "Sent: Survey – Formulary" {
-		t.Errorf("after sending: title %q", got)
-	}
+	testkit.Same(t, "after sending: title", sent.title(), "Sent: Survey – Formulary")
 }
 
 // A question has the direction of its label as a whole, its choices too.

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // lateBody is a body before whose first byte something happens.
@@ -45,9 +47,7 @@ func TestRightsAreReadAfterTheBody(t *testing.T) {
 			b.request(http.MethodPost, path, contentType, &lateBody{strings.NewReader(body), func() {
 				e.Write(t, "2-once.md", strings.Replace(wiki["2-once.md"], "edit: [carol]", "view: [bob]", 1))
 			}}).want(404)
-			if n := e.count(t, "carol", 2, "once"); n != stored {
-				t.Errorf("%d submissions, before %d", n, stored)
-			}
+			testkit.Same(t, "submissions, before", e.count(t, "carol", 2, "once"), stored)
 			if stored > 0 && valuesOf(t, e.latest(t, "carol", 2, "once"))["text"] != "first" {
 				t.Error("the submission is changed")
 			}
@@ -72,9 +72,7 @@ func TestSignOutEndsASendInFlight(t *testing.T) {
 			if p.want(403, "not signed in any more"); strings.Contains(p.body, "Basic") {
 				t.Errorf("the page names the API's way to sign in: %s", p.body)
 			}
-			if n := e.count(t, "carol", 2, "once"); n != 0 {
-				t.Errorf("%d submissions are stored", n)
-			}
+			testkit.Same(t, "submissions are stored", e.count(t, "carol", 2, "once"), 0)
 		})
 	}
 }

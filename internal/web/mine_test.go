@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // A submission is known by its first short answers. Files, states and what editors
@@ -39,9 +38,7 @@ func TestShortAnswers(t *testing.T) {
 		for _, words := range shortAnswers(lang.Find("de"), f, "", hidden) {
 			got = append(got, words.Label)
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", tt, diff)
-		}
+		testkit.Diff(t, tt, got, tt.want)
 	}
 }
 
@@ -60,17 +57,13 @@ func TestMyRows(t *testing.T) {
 		for _, row := range b.get(list + "?limit=9").mine() {
 			got = append(got, row[1])
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		testkit.Diff(t, "cmp.Diff(want, got)", got, want)
 	}
 	rows("Sent on 2025-11-15 2025-11-15 Change Sent on 2025-11-15 Withdraw Sent on 2025-11-15",
 		"first 2025-11-15 Change first Withdraw first")
 	page := b.get(list + "?limit=9")
 	for name, want := range map[string]string{"Change first": "/change?limit=9", "Withdraw first": "/delete?limit=9"} {
-		if got := page.link(name); got != "/page/1/form/f/submission/1"+want {
-			t.Errorf("%s leads to %s", name, got)
-		}
+		testkit.Same(t, name, page.link(name), "/page/1/form/f/submission/1"+want)
 	}
 	carol := e.signedIn(t, "carol")
 	carol.fill("/page/1/form/f/submission/1/change", "state", "Done")

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Under its heading, a form says who reads the answers, and promises no more than that.
@@ -59,18 +61,14 @@ func TestFormsOpenAndClose(t *testing.T) {
 	closed("This form has closed: it took submissions until the end of 2025-11-17 (UTC).")
 	refused := b.send(form, with(open.values(), "a", "too late"))
 	refused.want(422, "There is a problem", "This form has closed")
-	if got := refused.values().Get("a"); got != "too late" {
-		t.Errorf("what was typed is %q", got)
-	}
+	testkit.Same(t, "what was typed", refused.values().Get("a"), "too late")
 	if p := b.get(own); p.link("Change") != "" {
 		t.Error("a closed form offers a change")
 	}
 	b.get(own+"/change").want(403, "This form has closed")
 	refused = b.send(own+"/change", with(change, "a", "changed"))
 	refused.want(422, "This form has closed")
-	if got := refused.values().Get("a"); got != "changed" {
-		t.Errorf("what was typed is %q", got)
-	}
+	testkit.Same(t, "what was typed", refused.values().Get("a"), "changed")
 	carol := e.signedIn(t, "carol")
 	carol.get(form).wantNoHTML("The question")
 	carol.fill(own+"/change", "a", "mended").want(200, "mended")
@@ -131,9 +129,7 @@ func TestEditorsSeeBrokenEdits(t *testing.T) {
 // A point in time is shown in the server's zone, on the page and while the form is written.
 func TestFormOpensAtATime(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	form := func(key string) string {
 		return "form: f\n" + key + ": 2099-01-02T03:04:05+01:00\nfields: [{id: a, type: textfield}]\n"
 	}

@@ -1,10 +1,9 @@
 package web
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const labelledForm = `form: feedback
@@ -43,9 +42,7 @@ func TestLabelsOfOptions(t *testing.T) {
 	mine.want(200, "State Granted")
 	mine.wantHTML(`<span class="lozenge color-green">Granted</span>`, `<bdi>&lt;Holiday&gt;</bdi>`)
 	want := map[string]string{"kind": "k1", "size": "1", "days": "d1", "state": "s1"}
-	if diff := cmp.Diff(want, valuesOf(t, e.latest(t, "bob", 1, "feedback"))); diff != "" {
-		t.Errorf("stored (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "stored", valuesOf(t, e.latest(t, "bob", 1, "feedback")), want)
 
 	results := carol.get(form + "/results?q=granted")
 	results.want(200, "Search granted")
@@ -60,7 +57,5 @@ func TestLabelsOfOptions(t *testing.T) {
 	filtered := carol.get(form + "/results?filter[state][one-of]=s1;s2&filter[days][contains]=d1")
 	filtered.want(200, "State is one of Granted, Refused", "Days includes Monday", "1–1 of 1")
 	exported := carol.get(form + "/results.csv").body
-	if !strings.Contains(exported, ",<Holiday>,Small,Monday,Granted\r\n") {
-		t.Errorf("exported %s", exported)
-	}
+	testkit.Contains(t, "exported", exported, ",<Holiday>,Small,Monday,Granted\r\n")
 }

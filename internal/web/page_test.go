@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // editedSource is a source whose pages are edited right after each look at one.
@@ -44,9 +45,7 @@ func TestPageIsOneVersion(t *testing.T) {
 	source.looks.Store(0)
 	source.edit = func() { e.Write(t, "1.md", text("first")) }
 	b.get("/page/1").want(200, "Label of first", "Label of second", "Label of third")
-	if n := source.looks.Load(); n != 1 {
-		t.Errorf("the page was looked up %d times", n)
-	}
+	testkit.Same(t, "the page was looked up times", source.looks.Load(), 1)
 	source.edit = nil
 	p := b.get("/page/1")
 	if p.want(200, "Label of first"); strings.Contains(p.body, "Label of second") {
@@ -73,8 +72,6 @@ func TestSubmissionIsReadOnce(t *testing.T) {
 	}{{path, 1}, {path + "/change", 1}, {form, 1}, {"/page/2", 0}} { // the form leads to its submission
 		reads.Store(0)
 		b.get(tt.path).want(200)
-		if n := reads.Load(); n != tt.want {
-			t.Errorf("%s reads the submission %d times, want %d", tt.path, n, tt.want)
-		}
+		testkit.Same(t, tt.path, reads.Load(), tt.want)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // TestResultsPaging walks every row exactly once, by id and sorted, and back over the
@@ -38,9 +40,7 @@ func TestResultsPaging(t *testing.T) {
 				t.Errorf("%s: page %d leads to the first page: %s", query, len(pages), at)
 			}
 		}
-		if got := strings.Join(ranges, ", "); got != want {
-			t.Errorf("%s: pages %s, want %s", query, got, want)
-		}
+		testkit.Same(t, query, strings.Join(ranges, ", "), want)
 		for id, n := range seen {
 			if n != 1 {
 				t.Errorf("%s: row %s seen %d times", query, id, n)
@@ -52,15 +52,11 @@ func TestResultsPaging(t *testing.T) {
 				t.Errorf("%s: page %d is %s, %s on the way back, and was %s, %s", query, i, got, rangeOf(last), pages[i], ranges[i])
 			}
 		}
-		if at := last.link("Previous"); at != "" {
-			t.Errorf("%s: the first page has one before: %s", query, at)
-		}
+		testkit.Same(t, query, last.link("Previous"), "")
 	}
 	// Where a link does not tell which row it begins with, the page does not, either.
 	for _, from := range []string{"", "&from=99", "&from=x", "&from=-1"} {
-		if got := rangeOf(e.get(t, "alice", feedbackTable+"&after=20"+from)); got != "25" {
-			t.Errorf("%s: %s", from, got)
-		}
+		testkit.Same(t, from, rangeOf(e.get(t, "alice", feedbackTable+"&after=20"+from)), "25")
 	}
 }
 
@@ -87,9 +83,7 @@ func TestResultsMarkHits(t *testing.T) {
 	e.get(t, "alice", feedbackTable+"&q=ew").wantHTML(`<bdi class="lozenge color-grey">N<mark>ew</mark></bdi>`)
 	e.get(t, "alice", feedbackTable+"&q=needle").wantHTML(`<bdi class="long">…ä`, "ä <mark>needle</mark> in hay</bdi>")
 	e.get(t, "alice", feedbackTable).wantNoHTML("<mark>")
-	if n := len(mark(strings.Repeat("a", 1000), "A").Hits); n != 2*maxHits+1 {
-		t.Errorf("%d parts of a text with many hits", n)
-	}
+	testkit.Same(t, "parts of a text with many hits", len(mark(strings.Repeat("a", 1000), "A").Hits), 2*maxHits+1)
 }
 
 // TestWayBackToResults has filters, order and page kept on the way to a submission,
@@ -115,9 +109,7 @@ func TestWayBackToResults(t *testing.T) {
 	check("a submission", "Results", "Submission 3")
 	page = b.get(page.link("Next"))
 	check("the next one", "Results", "Submission 1")
-	if page.link("Next") != "" {
-		t.Error("there is a submission after the last")
-	}
+	testkit.Same(t, "there is a submission after the last", page.link("Next"), "")
 	page = b.get(page.link("Previous"))
 	page = b.get(page.link("Previous"))
 	check("the one before", "Results", "Submission 5")

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const (
@@ -89,9 +89,7 @@ func (a *answer) mine() (items [][2]string) {
 func TestResultsTable(t *testing.T) {
 	e := newFeedback(t, "")
 	a := e.expect(t, 200, "alice", feedbackTable)
-	if got := a.header.Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control %q, want no-store", got)
-	}
+	testkit.Same(t, "Cache-Control", a.header.Get("Cache-Control"), "no-store")
 	want := [][]string{
 		{"Sent by", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"},
 		{"carol", "cleo", "Open", "", "", "2025-11-15 12:03", "4"},
@@ -99,16 +97,12 @@ func TestResultsTable(t *testing.T) {
 		{"bob", "Ben", "Done", "10", "", "2025-11-15 12:03", "2"},
 		{"alice", "Ann", "New", "9", "Food Room", "2025-11-15 12:03", "1"},
 	}
-	if diff := cmp.Diff(want, a.tableRows("results")); diff != "" {
-		t.Errorf("rows, newest first (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "rows, newest first", a.tableRows("results"), want)
 	for text, want := range map[string]string{
 		"Number": feedbackTable + "&order=asc#submissions", "Name": feedbackTable + "&sort=name#submissions",
 		"carol": "/page/1/form/feedback/submission/4?view=table",
 	} {
-		if got := a.link(text); got != want {
-			t.Errorf("%q leads to %q, want %q", text, got, want)
-		}
+		testkit.Same(t, text, a.link(text), want)
 	}
 	a.wantHTML(
 		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?view=table&amp;order=asc#submissions"`,
@@ -252,9 +246,7 @@ func TestMySubmissions(t *testing.T) {
 	e := newFeedback(t, "edit: [carol]\n")
 	page := e.get(t, "alice", feedbackResults+"?limit=1")
 	want := [][2]string{{"/page/1/form/feedback/submission/3?limit=1", "Ann Two · -3.5 State Open 2025-11-15 Change Ann Two · -3.5"}}
-	if diff := cmp.Diff(want, page.mine()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "cmp.Diff(want, page.mine())", page.mine(), want)
 	page.wantNoHTML("<table", "Filter by", `type="search"`, "Summary")
 	if links := exportPattern.FindAllString(page.body, -1); len(links) != 3 {
 		t.Errorf("%d links to exports", len(links))
@@ -320,9 +312,7 @@ func TestResultsRetired(t *testing.T) {
 	}
 	// Every row is filled up to the width of the others.
 	want := []string{"State|name|score|topics", "x|||", "Open|cleo||", "Open|Ann Two|-3.5|", "Done|Ben|10|", "New|Ann|9|Food;Room"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("columns of fields that have left the page (-want +got):\n%s", diff)
-	}
+	testkit.Diff(t, "columns of fields that have left the page", got, want)
 	if page := e.get(t, "alice", feedbackTable+"&q=state"); strings.Contains(page.body, "sort=name") {
 		t.Error("a retired field that no row has got a column")
 	}
@@ -339,9 +329,7 @@ func TestResultsManyRetired(t *testing.T) {
 		entries = append(entries, forms.Entry{FieldID: fmt.Sprintf("old%d", i), Value: "x"})
 	}
 	_, err := e.Store.Create(t.Context(), store.New{PageID: 1, FormID: "feedback", Username: "bob", Created: began, Entries: entries})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	page := e.get(t, "alice", feedbackTable)
 	if got := strings.Count(strings.Join(page.tableRows("results")[1], " "), "x"); got != maxRetired || !strings.Contains(page.body, "7 answers to questions that have left the page") {
 		t.Errorf("%d columns, want %d and a note", got, maxRetired)
@@ -412,9 +400,7 @@ func TestResultsExport(t *testing.T) {
 // TestResultsExportForPeople has words in the header, and times of the server's zone.
 func TestResultsExportForPeople(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	e := newFeedback(t, "", func(o *envOptions) { o.service.Zone = berlin })
 	e.Clock.Set(time.Date(2026, 7, 1, 22, 30, 0, 0, time.UTC))
 	b := e.signedIn(t, "alice")
@@ -429,9 +415,9 @@ func TestResultsExportForPeople(t *testing.T) {
 	if got := b.reads("de").get(feedbackResults + ".csv").body; !strings.HasPrefix(got, "\ufeffNummer,Gesendet,Gesendet von,Geändert,Name,") {
 		t.Errorf("in German: %.99s", got)
 	}
-	if got := export.header.Get("Content-Disposition"); !strings.Contains(got, "-2026-07-02.csv") {
-		t.Errorf("the day of the file is not that of the zone: %s", got)
-	}
+	testkit.Contains(
+		t, "the day of the file is not that of the zone", export.header.Get("Content-Disposition"), "-2026-07-02.csv",
+	)
 	if got := b.get(feedbackResults + ".ndjson").body; !strings.HasPrefix(got, `{"_id":"1","_timestamp":"1763208185000","_username":"alice"`) {
 		t.Errorf("NDJSON is for programs: %s", got)
 	}

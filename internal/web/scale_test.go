@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const scaleForm = `form: office
@@ -35,9 +36,9 @@ func TestScaleAndGrid(t *testing.T) {
 		`id="f0-3-label" class="label required" lang="de">Light</span>`,
 	)
 	p.wantNoHTML(`id="f0-1-ends"`)
-	if got := radios(p); got != "likely=0! likely=1 likely=2 likely= bare=0 bare=1! light=1 light=2 air=1 air=2! air=" {
-		t.Errorf("choices are %s", got)
-	}
+	testkit.Same(
+		t, "choices", radios(p), "likely=0! likely=1 likely=2 likely= bare=0 bare=1! light=1 light=2 air=1 air=2! air=",
+	)
 	refused := b.fill(form, "bare", "1", "air", "")
 	refused.want(422, "“Light” is required")
 	refused.wantHTML(`href="#f0-3"`, `<div class="field invalid" data-field="light" role="radiogroup"`, `id="f0-3-error"`, `aria-invalid="true"`)

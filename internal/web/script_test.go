@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"modernc.org/quickjs"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // The race detector makes the engine many times slower, so files that use it leave out
@@ -17,9 +19,7 @@ import (
 func newVM(t *testing.T) *quickjs.VM {
 	t.Helper()
 	vm, err := quickjs.NewVM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		if err := vm.Close(); err != nil {
 			t.Error(err)
@@ -47,9 +47,7 @@ func runModule(t *testing.T, vm *quickjs.VM, source string) {
 func callScript(t *testing.T, vm *quickjs.VM, function, argument string) string {
 	t.Helper()
 	result, err := vm.Call(function, argument)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	text, ok := result.(string)
 	if !ok {
 		t.Fatalf("%s returned %v (%T) instead of a text", function, result, result)

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const requestForm = `form: feedback
@@ -62,9 +64,7 @@ func TestSetWithOnePress(t *testing.T) {
 	action, values := page.pressed("Granted")
 	after := b.send(action, values)
 	after.want(200, "Saved")
-	if after.path != path+"?saved=state&q=ann" {
-		t.Errorf("after it one is at %s", after.path)
-	}
+	testkit.Same(t, "after it one is at", after.path, path+"?saved=state&q=ann")
 	after.wantHTML(`value="Granted" aria-pressed="true" autofocus>`)
 	if got := e.stored(t, "feedback"); got["state"] != "Granted" || got["name"] != "Ann" || id != 1 {
 		t.Errorf("stored: %v", got)
@@ -151,9 +151,7 @@ func TestSetInPlace(t *testing.T) {
 		want := map[string]string{"name": "Ann", "state": state, "tags": tags, "note": note}
 		got := e.stored(t, "feedback")
 		for id := range want {
-			if got[id] != want[id] {
-				t.Errorf("%s: stored %q, want %q", id, got[id], want[id])
-			}
+			testkit.Same(t, id, got[id], want[id])
 		}
 	}
 	// Enter presses the first button of a form. It saves, and chooses nothing.

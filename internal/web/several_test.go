@@ -142,9 +142,7 @@ func TestSeveral(t *testing.T) {
 			after := b.postForm(feedbackResults, sent)
 			e.Store.FailWith(func(context.Context, string) error { return nil })
 			after.want(c.status, c.says)
-			if got := e.states(t); got != c.states {
-				t.Errorf("stored: %s, want %s", got, c.states)
-			}
+			testkit.Same(t, "stored", e.states(t), c.states)
 		})
 	}
 }
@@ -159,9 +157,7 @@ func TestSeveralAndBack(t *testing.T) {
 			t.Helper()
 			after := b.postForm(page.action(), page.button(do, answer, ticked))
 			after.want(200, says)
-			if got := e.states(t); got != states {
-				t.Errorf("stored: %s, want %s", got, states)
-			}
+			testkit.Same(t, "stored", e.states(t), states)
 			return after
 		}
 		press(b.get(open), "set", "state=new", "3", "State: new (1).", "1 2 3=new 4")
@@ -186,9 +182,7 @@ func TestSeveralOfAWrongAddress(t *testing.T) {
 	e, b := newRequests(t, enginetest.Default(), 1)
 	sent := b.get(feedbackResults).button("set", "state=ok", "1")
 	b.postForm(feedbackResults+"?columns=nope", sent).want(400, "nope")
-	if got := e.states(t); got != "1" {
-		t.Errorf("stored: %s", got)
-	}
+	testkit.Same(t, "stored", e.states(t), "1")
 }
 
 // TestOutcomeIsInTheAddress has a reload tell an outcome again, and change nothing. Nobody can make an address that
@@ -206,9 +200,7 @@ func TestOutcomeIsInTheAddress(t *testing.T) {
 		t.Fatalf("at %s", done.path)
 	}
 	b.get(done.path).want(200, "State: Granted (0). 3 skipped: Submission 1 · Somebody changed it after you opened this list.")
-	if got := e.states(t); got != "1=ok 2=ok 3" {
-		t.Errorf("stored: %s", got)
-	}
+	testkit.Same(t, "stored", e.states(t), "1=ok 2=ok 3")
 	done.wantNoHTML(outcomeParameter + "=") // no link repeats it
 	e.Write(t, "2.md", requestsPage["1.md"])
 	for path, who := range map[string]string{

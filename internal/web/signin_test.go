@@ -13,6 +13,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 	livewiki "github.com/formulary/formulary/internal/wiki"
 	"github.com/formulary/formulary/internal/wiki/wikitest"
 )
@@ -23,9 +24,7 @@ func TestSignInAndOut(t *testing.T) {
 
 	p := b.get(survey + "?x=1")
 	p.want(200, "Sign in")
-	if p.path != "/login?next="+url.QueryEscape(survey+"?x=1") {
-		t.Errorf("without a session: at %s", p.path)
-	}
+	testkit.Same(t, "without a session: at", p.path, "/login?next="+url.QueryEscape(survey+"?x=1"))
 	for user, want := range map[string]int{"alice": 422, "nobody": 422, "throttled": 429} {
 		p = b.postForm("/login", url.Values{"username": {user}, "password": {"wrong"}, "next": {survey}})
 		p.want(want, "There is a problem")
@@ -115,9 +114,7 @@ func TestNextIsLocal(t *testing.T) {
 		}},
 	} {
 		for _, path := range next.own {
-			if got := localPath(path, at); got != path {
-				t.Errorf("%+v: %q leads to %q", at, path, got)
-			}
+			testkit.Same(t, at, localPath(path, at), path)
 		}
 		for _, path := range next.foreign {
 			if got := localPath(path, at); got != at.path("/") {

@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // quotedForm is a form whose choices repeat long ids, which HTML makes longer.
@@ -112,9 +113,7 @@ func TestQuotationMarks(t *testing.T) {
 	sub, err := e.Store.Create(t.Context(), store.New{
 		PageID: 1, FormID: "f", Username: "alice", Created: e.Clock.Now(), Entries: []forms.Entry{{FieldID: "a", Value: marks}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	path := fmt.Sprintf("/page/1/form/f/submission/%d", sub.ID)
 	b.get(path).want(200, "Change")
 	b.get(path+"/change").want(200, "Save")

@@ -76,9 +76,10 @@ func TestSplit(t *testing.T) {
 		t.Error("it is split by nothing")
 	}
 	e.expect(t, 422, "alice", feedbackResults+"?by=costs").want(422, "by must be the id of a field with options")
-	if to := e.expect(t, 303, "alice", feedbackResults+"?by=&q=a").header.Get("Location"); to != feedbackResults+"?q=a" {
-		t.Errorf("by nothing leads to %s", to)
-	}
+	testkit.Same(t, "by nothing leads",
+		e.expect(t, 303, "alice", feedbackResults+"?by=&q=a").header.Get("Location"),
+		feedbackResults+"?q=a",
+	)
 	// Filters hold, and stay.
 	e.get(t, "alice", feedbackResults+"?by=team&filter[costs][greater-than]=1").wantHTML(
 		`<input type="hidden" name="filter[costs][greater-than]" value="1">`, `<td class="number" data-name="Costs, sum">1,200.5</td>`)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // maxWeight is what a page may weigh with all that it loads, compressed,
@@ -101,9 +103,7 @@ func TestStaticFiles(t *testing.T) {
 func TestBrand(t *testing.T) {
 	e := newEnv(t, wiki, func(o *envOptions) { o.BrandName, o.BrandCSS = "Acme & Sons", []byte("h1 { color: teal }") })
 	page := e.browser(t).get("/login")
-	if page.title() != "Sign in – Acme & Sons" {
-		t.Errorf("title %q", page.title())
-	}
+	testkit.Same(t, "title", page.title(), "Sign in – Acme & Sons")
 	found := false
 	for path, content := range e.browser(t).loads(page) {
 		found = found || strings.Contains(path, "brand.") && content == "h1 { color: teal }"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/request"
+	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
@@ -50,14 +51,10 @@ func TestSummaryKey(t *testing.T) {
 	key := func(user, query string) summaryKey {
 		t.Helper()
 		access, err := e.site.Backend.Service.Form(t.Context(), auth.Identity{Name: user}, 1, "feedback")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return newSummaryKey(access, user, request.ReadParams(query).SummaryOptions())
 	}
-	if key("alice", "") != key("carol", "") {
-		t.Error("two who see all have summaries of their own")
-	}
+	testkit.Same(t, "two who see all have summaries of their own", key("alice", ""), key("carol", ""))
 	distinct := map[summaryKey]string{}
 	for _, c := range [][2]string{
 		{"alice", ""},

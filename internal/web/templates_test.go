@@ -9,6 +9,7 @@ import (
 	"github.com/jba/templatecheck"
 
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var english = lang.Find(lang.English)
@@ -59,7 +60,5 @@ func TestTemplateLinesAreShort(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // readOnly are the texts that a page shows to be copied, by label.
@@ -39,9 +40,7 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			e := newEnv(t, map[string]string{"1-idea.md": tt.before})
 			stored := func() (n int) {
 				err := e.Store.Scan(t.Context(), store.Query{PageID: 1, FormID: "idea"}, func(forms.Submission) error { n++; return nil })
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(t, err)
 				return n
 			}
 			b := e.signedIn(t, "alice")
@@ -60,9 +59,7 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			p = b.send(form, p.signedInAgain())
 			p.want(200, tt.notice, "You are signed in again")
 			b.send(form, p.values()).want(200)
-			if n := stored(); n != 1 {
-				t.Errorf("%d are stored after the second time", n)
-			}
+			testkit.Same(t, "stored after the second time", stored(), 1)
 			typed = with(typed, "text", "other work")
 			delete(typed, promiseControl) // a page that has promised nothing
 			if b.send(form, typed).want(200); stored() != 2 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const typing = "form: price\nfields:\n" +
@@ -27,15 +28,11 @@ func TestTypedValues(t *testing.T) {
 	// A change, and what is still wrong: as it was typed.
 	change := fmt.Sprintf("%s/submission/%d/change", form, e.latest(t, "alice", 1, "price").ID)
 	b.fill(change, "price", "1,25").want(200, "The changes are saved.")
-	if got := e.stored(t, "price")["price"]; got != "1.25" {
-		t.Errorf("changed to %q", got)
-	}
+	testkit.Same(t, "changed", e.stored(t, "price")["price"], "1.25")
 	for _, typed := range []string{"1,2,3", "7,", ",5", "seven"} {
 		p := b.fill(form, "price", typed, "name", " ")
 		p.want(422, "“Price” must be a number", "“Name” is required")
-		if got := p.values().Get("price"); got != typed {
-			t.Errorf("typed %q, shown %q", typed, got)
-		}
+		testkit.Same(t, "price", p.values().Get("price"), typed)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const decidedForm = smallForm + "  - {id: decision, type: status, label: Decision, by: editors, options: [Yes, No]}\n"
@@ -53,9 +53,7 @@ func TestViewsHoldOn(t *testing.T) {
 		}
 	}
 	none := e.get(t, "alice", feedbackTable+"&q=nothing")
-	if got := none.link("Show all"); got != feedbackTable {
-		t.Errorf("Show all leads to %s", got)
-	}
+	testkit.Same(t, "Show all leads", none.link("Show all"), feedbackTable)
 }
 
 // TestColumns has the address choose the columns of the table and of its exports.
@@ -76,9 +74,7 @@ func TestColumns(t *testing.T) {
 		},
 	} {
 		page := e.get(t, "alice", feedbackResults+"?"+query)
-		if diff := cmp.Diff(want, page.tableRows("results")[:len(want)]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", query, diff)
-		}
+		testkit.Diff(t, query, page.tableRows("results")[:len(want)], want)
 		if got := rowIDs(page); !slices.Equal(got, []string{"2", "1"}) {
 			t.Errorf("%s: the first column leads to %v", query, got)
 		}
@@ -91,12 +87,8 @@ func TestColumns(t *testing.T) {
 <bdi>Sent by</bdi></label>
 <label><input type="checkbox" name="columns" value="decision">
 <bdi>Decision</bdi></label>`)
-	if got := page.link("All columns"); got != feedbackResults+"?q=9&view=table" {
-		t.Errorf("All columns leads to %s", got)
-	}
-	if got := e.get(t, "alice", page.link("CSV")).body; got != "\ufeffScore,Sent by\r\n9,alice\r\n" {
-		t.Errorf("the export has %q", got)
-	}
+	testkit.Same(t, "All columns leads", page.link("All columns"), feedbackResults+"?q=9&view=table")
+	testkit.Same(t, "the export", e.get(t, "alice", page.link("CSV")).body, "\ufeffScore,Sent by\r\n9,alice\r\n")
 	if got := page.link("NDJSON"); strings.Contains(got, "columns") {
 		t.Errorf("NDJSON is %s", got)
 	}
@@ -130,9 +122,7 @@ func TestPrint(t *testing.T) {
 	page := e.get(t, "alice", path)
 	page.wantHTML("These are the first 1,000.", "1–1,000 of 1,001")
 	page.wantNoHTML("<form class", ">Next<", ">Print<")
-	if got := len(rowIDs(page)); got != maxPrinted {
-		t.Errorf("%d rows", got)
-	}
+	testkit.Same(t, "rows", len(rowIDs(page)), maxPrinted)
 	page = e.get(t, "alice", path+"&username=bob&sort=score")
 	page.wantNoHTML("These are the first")
 	page.want(200, "Sent by is bob", "1–998 of 998")
@@ -147,9 +137,7 @@ func TestLongAnswers(t *testing.T) {
 		"": false, "&print=true": true, "&columns=_username&columns=name": true,
 		"&columns=_username&columns=name&columns=state&columns=score": false,
 	} {
-		if got := strings.Contains(e.get(t, "alice", feedbackTable+query).body, long); got != whole {
-			t.Errorf("%s: the answer is whole: %v", query, got)
-		}
+		testkit.Same(t, query, strings.Contains(e.get(t, "alice", feedbackTable+query).body, long), whole)
 	}
 	for range maxValues * cellHTML / 800_000 {
 		e.submit(t, "bob", 1, "feedback", "name", strings.Repeat("x", 800_000))

@@ -53,7 +53,10 @@ func TestStrangersWait(t *testing.T) {
 	})
 	testkit.Eventually(t, "the call of one who is known", asked(maxStrangers+1))
 	known.Go(func() {
-		testkit.ErrorIs(t, "a password that is known", testkit.ErrorOf(f.Login(t.Context(), Credential{User: "Ann", Password: "p", Known: true}, "")), nil)
+		testkit.ErrorIs(t, "a password that is known",
+			testkit.ErrorOf(f.Login(t.Context(), Credential{User: "Ann", Password: "p", Known: true}, "")),
+			nil,
+		)
 	})
 	testkit.Eventually(t, "their sign-in", func() bool { return f.count("clientlogin") == 1 })
 	leave()
@@ -144,9 +147,7 @@ func TestMediaWikiTitle(t *testing.T) {
 	running.Wait()
 	f.answer("siteinfo", site("The Wiki"))
 	f.Run(t.Context())
-	if got := f.Title(); got != "The Wiki" {
-		t.Errorf("got %q", got)
-	}
+	testkit.Same(t, "f.Title()", f.Title(), "The Wiki")
 	f.answer("siteinfo", site(strings.Repeat("x", 300)))
 	if err := f.Ready(t.Context()); err != nil || f.Title() != "The Wiki" {
 		t.Errorf("a text that is no title: %q, %v", f.Title(), err)

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Every package is tested once, and the race detector is on for shared memory.
 func TestCalls(t *testing.T) {
 	t.Chdir("../..")
 	packages, err := list()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	tests := map[string]call{}
 	for _, c := range calls(packages) {
 		// go test does not see changes of files outside of the module: of the binary and of documents.
@@ -27,9 +27,7 @@ func TestCalls(t *testing.T) {
 			tests[name] = c
 		}
 	}
-	if len(tests) != len(packages) {
-		t.Errorf("%d packages of %d are tested", len(tests), len(packages))
-	}
+	testkit.Same(t, "packages of are tested", len(tests), len(packages))
 	for name, want := range map[string]call{
 		"e2e": {dir: "e2e"}, "e2e/browsertest": {dir: "e2e"}, "scripts/release": {dir: "scripts/release"},
 		"internal/forms": {dir: "."}, "internal/request": {dir: ".", race: true}, "internal/rest": {dir: "."},

@@ -85,15 +85,14 @@ func checkConfig(t *testing.T, config *v1.ConfigFile) {
 		"volumes":    {fmt.Sprint(c.Volumes), "map[" + setting(`VOLUME (\S+)`) + ":{}]"},
 		"ports":      {fmt.Sprint(c.ExposedPorts), "map[" + setting(`EXPOSE (\S+)`) + "/tcp:{}]"},
 	} {
-		if pair[0] != pair[1] {
-			t.Errorf("%s: %s, and in the Dockerfile %s", name, pair[0], pair[1])
-		}
+		testkit.Same(t, name, pair[0], pair[1])
 	}
 	health, err := json.Marshal(c.Healthcheck)
 	must(t, err)
-	if got := string(health); got != `{"Test":["CMD","/formulary","health"],"Interval":10000000000,"Timeout":5000000000,"StartPeriod":30000000000}` {
-		t.Errorf("Healthcheck: %s", got)
-	}
+	testkit.Same(t, "Healthcheck",
+		string(health),
+		`{"Test":["CMD","/formulary","health"],"Interval":10000000000,"Timeout":5000000000,"StartPeriod":30000000000}`,
+	)
 	for arg, variable := range map[string]string{"VERSION": "version", "COMMIT": "commit", "COMMIT_DAY": "commitDay"} {
 		setting(`(ARG ` + arg + `=)$`)
 		setting(`RUN [^\n]*(-X \$cli\.` + variable + `=\$` + arg + `)[ "]`)

@@ -23,6 +23,7 @@ import (
 	"github.com/sassoftware/go-rpmutils"
 
 	"github.com/formulary/formulary/internal/cli"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // What a version may be, and that nothing is released which no commit has, or another version.
@@ -107,9 +108,7 @@ func TestGoSettings(t *testing.T) {
 	}
 	got, err := (&release{root: "."}).golang(platform{"linux", "amd64"}, "env", "GOFLAGS", "GOFIPS140", "GOEXPERIMENT", "GOAMD64", "GODEBUG", "CGO_ENABLED", "GOPROXY", "GONOSUMDB")
 	must(t, err)
-	if got != "-trimpath\noff\n\nv1\n\n0\nhttps://proxy.example.org\nexample.org" {
-		t.Errorf("%q", got)
-	}
+	testkit.Same(t, "got", got, "-trimpath\noff\n\nv1\n\n0\nhttps://proxy.example.org\nexample.org")
 }
 
 // Names, contents and modes of all that is made for one platform.
@@ -163,9 +162,7 @@ func TestReleaseCandidate(t *testing.T) {
 		t.Errorf("%v, %v", name, err)
 	}
 	control := r.untar(t, unzip(t, members(t, r.open(t, "formulary_0.1.0-rc.1_amd64.deb"))["control.tar.gz"]))
-	if got := string(find(control, "./control").data); !strings.Contains(got, "\nVersion: 0.1.0~rc.1\n") {
-		t.Errorf("control: %s", got)
-	}
+	testkit.Contains(t, "control", string(find(control, "./control").data), "\nVersion: 0.1.0~rc.1\n")
 }
 
 // installed are the files that both packages have, with their modes.
@@ -241,9 +238,7 @@ func (r *release) checkDeb(t *testing.T, binary []byte) {
 	same(t, "control", list(control, "./"), []string{
 		"-rw-r--r-- 0 conffiles", "-rw-r--r-- 0 control", "-rw-r--r-- 0 md5sums", "-rwxr-xr-x 0 postinst", "-rwxr-xr-x 0 postrm", "-rwxr-xr-x 0 prerm",
 	})
-	if got := string(find(control, "./conffiles").data); got != "/etc/formulary/formulary.env\n" {
-		t.Errorf("conffiles: %q", got)
-	}
+	testkit.Same(t, "conffiles", string(find(control, "./conffiles").data), "/etc/formulary/formulary.env\n")
 	if got := string(find(control, "./control").data); !strings.Contains(got, "\nVersion: 0.1.0\n") || !strings.Contains(got, "\nArchitecture: amd64\n") ||
 		!strings.Contains(got, "\nDepends: systemd\n") || !strings.Contains(got, "\nRecommends: ca-certificates\n") {
 		t.Errorf("control: %s", got)
@@ -359,9 +354,7 @@ func manuals(before, after string) []string {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 }
 
 // same compares two lists in any order.

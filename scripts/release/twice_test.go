@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Two releases of one commit, made in two directories, are equal byte by byte: so are their checksums. In the second
@@ -28,7 +30,5 @@ func TestTwice(t *testing.T) {
 		must(t, err)
 		sums[i] = string(data)
 	}
-	if sums[0] != sums[1] {
-		t.Errorf("the first:\n%s\nand the second:\n%s", sums[0], sums[1])
-	}
+	testkit.Same(t, "the first: and the second", sums[0], sums[1])
 }

@@ -163,7 +163,5 @@ func TestCountsAreBounded(t *testing.T) {
 		storetest.Same(t, "counts that are remembered", len(s.writer.counts), 1)
 		return nil
 	})
-	if err := creating(s, n)(); !errors.Is(err, store.ErrLimit) {
-		t.Errorf("a third with a limit of 2: %v", err)
-	}
+	testkit.ErrorIs(t, "a third with a limit of 2", creating(s, n)(), store.ErrLimit)
 }

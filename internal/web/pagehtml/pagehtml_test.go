@@ -15,6 +15,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the results into the txtar cases")
@@ -38,9 +39,7 @@ func archives(t testing.TB) []string {
 
 func runArchive(t *testing.T, name string) {
 	archive, err := txtar.ParseFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want := map[string]string{}
 	for _, f := range archive.Files {
 		want[f.Name] = string(f.Data)
@@ -57,9 +56,7 @@ func runArchive(t *testing.T, name string) {
 		fresh.Files = append(fresh.Files, f, txtar.File{Name: f.Name + ".want", Data: []byte(got)})
 	}
 	if *update {
-		if err := os.WriteFile(name, txtar.Format(fresh), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(name, txtar.Format(fresh), 0o644))
 	}
 }
 
@@ -136,12 +133,8 @@ func TestEachFormHasOnePiece(t *testing.T) {
 		before := strings.Join(tt.formIDs, " ")
 		pieces := render("", tt.text, tt.formIDs)
 		checkPieces(t, pieces, tt.formIDs)
-		if diff := cmp.Diff(tt.want, dump(pieces)); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", tt.name, diff)
-		}
-		if after := strings.Join(tt.formIDs, " "); after != before {
-			t.Errorf("%s: the caller's %s are now %s", tt.name, before, after)
-		}
+		testkit.Diff(t, tt.name, dump(pieces), tt.want)
+		testkit.Same(t, tt.name, strings.Join(tt.formIDs, " "), before)
 	}
 }
 
@@ -246,8 +239,6 @@ func TestSlug(t *testing.T) {
 		strings.Repeat("Wort ", 40):     strings.Repeat("wort-", 20) + "w",
 		strings.Repeat("x", 98) + " äz": strings.Repeat("x", 98) + "-ä",
 	} {
-		if got := slug(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		testkit.Same(t, text, slug(text), want)
 	}
 }
