@@ -27,16 +27,6 @@ func startSlowWiki(t *testing.T) *process {
 		"--pages", "mediawiki+"+wiki.URL+"/api.php", "--users", "wiki", "--wiki-recheck", "1s"))
 }
 
-// getWith asks for a page with the wiki's cookies of a user.
-func (p *process) getWith(ctx context.Context, c *http.Client, path, cookie string) (response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, http.NoBody)
-	if err != nil {
-		return response{}, err
-	}
-	req.Header.Set("Cookie", cookie)
-	return do(c, req)
-}
-
 // useForm has somebody use a form for two seconds.
 func (p *process) useForm(t *testing.T) {
 	t.Helper()
@@ -44,7 +34,7 @@ func (p *process) useForm(t *testing.T) {
 	defer next.Stop()
 	for range 8 {
 		<-next.C
-		r, err := p.getWith(t.Context(), client, "/page/1/form/note", cookieHeaderOf("Ben"))
+		r, err := p.get(t.Context(), client, "/page/1/form/note", cookieHeaderOf("Ben"))
 		if err != nil || r.status != http.StatusOK {
 			t.Fatalf("the page: %d, %v: %s", r.status, err, r.body)
 		}
@@ -96,7 +86,7 @@ func attackWithPages(t *testing.T, p *process) (stop func()) {
 	c := newClient()
 	c.Transport.(*http.Transport).MaxIdleConnsPerHost = 400
 	return attackOn(t, 400, 400, func(ctx context.Context, n int) {
-		r, err := p.getWith(ctx, c, fmt.Sprint("/page/", 100_000+n), cookieHeaderOf("Eve"))
+		r, err := p.get(ctx, c, fmt.Sprint("/page/", 100_000+n), cookieHeaderOf("Eve"))
 		if err == nil && r.status != http.StatusNotFound && r.status != http.StatusTooManyRequests {
 			t.Errorf("a page that is not there: %d", r.status)
 		}
@@ -106,7 +96,7 @@ func attackWithPages(t *testing.T, p *process) (stop func()) {
 // attackWithLongPages asks for many pages whose text takes much memory.
 func attackWithLongPages(t *testing.T, p *process) (stop func()) {
 	return attackOn(t, 8, 60+8, func(ctx context.Context, n int) {
-		r, err := p.getWith(ctx, client, fmt.Sprint("/page/", 1000+n%60), cookieHeaderOf("Eve"))
+		r, err := p.get(ctx, client, fmt.Sprint("/page/", 1000+n%60), cookieHeaderOf("Eve"))
 		if err == nil && r.status != http.StatusOK {
 			t.Errorf("a long page: %d", r.status)
 		}

@@ -38,13 +38,6 @@ func mustHold(t *testing.T, dir string, want ...string) {
 	}
 }
 
-func remove(t *testing.T, paths ...string) {
-	t.Helper()
-	for _, path := range paths {
-		must(t, os.RemoveAll(path))
-	}
-}
-
 // killWhenExists runs a command and kills it as soon as a file exists.
 func killWhenExists(t *testing.T, path string, args ...string) {
 	t.Helper()
@@ -68,70 +61,36 @@ func killWhenExists(t *testing.T, path string, args ...string) {
 	}
 }
 
-// backupOfMany makes a backup of so many submissions.
-func backupOfMany(t *testing.T, count int) string {
-	t.Helper()
-	s := newSite(t)
-	fillStore(t, s.data, count)
-	file := filepath.Join(t.TempDir(), "backup.db")
-	mustRun(t, s.command("backup", file)...)
-	return file
-}
-
-// A restore that was killed is not served as an empty store.
-func TestKilledRestore(t *testing.T) {
+// A killed backup leaves one temporary directory, and a killed restore is not served as an empty store. The next run
+// says what to do, and then the copy succeeds.
+func TestKilledCopies(t *testing.T) {
 	t.Parallel()
 	const count = 30_000
-	file, s := backupOfMany(t, count), newSite(t)
-	partial := filepath.Join(s.data, "formulary.db.partial")
+	from, to, dir := newSite(t), newSite(t), t.TempDir()
+	fillStore(t, from.data, count)
+	file := filepath.Join(dir, "backup.db")
+	backup, restore := from.command("backup", file), to.command("restore", file)
+	killWhenExists(t, filepath.Join(file+".partial", "formulary.db"), backup...)
+	mustHold(t, dir, "backup.db.partial")
+	const left = ".partial is there already, from a run that did not finish or is still going on: remove it if it is not"
+	mustRefuse(t, file+left, backup...)
+	must(t, os.RemoveAll(file+".partial"))
+	mustRun(t, backup...)
+	mustHold(t, dir, "backup.db")
+
+	partial := filepath.Join(to.data, "formulary.db.partial")
 	for range 3 {
-		killWhenExists(t, partial, s.command("restore", file)...)
-		out := mustRefuse(t, "run 'formulary restore' again with the same backup, or remove "+partial, s.serve()...)
+		killWhenExists(t, partial, restore...)
+		out := mustRefuse(t, "run 'formulary restore' again with the same backup, or remove "+partial, to.serve()...)
 		if strings.Contains(out, "made a new store") {
 			t.Errorf("output: %s", out)
 		}
 	}
-	mustRun(t, s.command("restore", file)...)
-	mustHold(t, s.data, "formulary.db")
-	p := start(t, s)
-	if stored := p.submissions(t, "note"); len(stored) != count {
-		t.Errorf("%d submissions, want %d", len(stored), count)
-	}
+	mustRun(t, restore...)
+	mustHold(t, to.data, "formulary.db")
+	p := start(t, to)
+	testkit.Same(t, "submissions", len(p.submissions(t, "note")), count)
 	if id := create(t, p, "note", note("next")); id <= count {
 		t.Errorf("id %d is given again", id)
 	}
-}
-
-// A second server can't use the directory, whichever files were removed.
-func TestSecondServer(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	p := start(t, s)
-	mustRefuse(t, "in use by another formulary: stop it, or choose another --data", s.serve()...)
-	create(t, p, "note", note("first"))
-	for _, name := range filesIn(t, s.data) {
-		if !strings.HasPrefix(name, "formulary.db") {
-			remove(t, filepath.Join(s.data, name))
-		}
-	}
-	mustHold(t, s.data, "formulary.db", "formulary.db-shm", "formulary.db-wal")
-	mustRefuse(t, "in use by another formulary", s.serve()...)
-	mustRefuse(t, "in use by another formulary", s.command("restore", backupOfMany(t, 1))...)
-	mustHold(t, s.data, "formulary.db", "formulary.db-shm", "formulary.db-wal")
-	testkit.Same(t, "the second id", create(t, p, "note", note("second")), 2)
-}
-
-// A killed backup leaves one temporary directory, and the next run says what to do
-// with it.
-func TestKilledBackup(t *testing.T) {
-	t.Parallel()
-	s, dir := newSite(t), t.TempDir()
-	fillStore(t, s.data, 30_000)
-	file := filepath.Join(dir, "backup.db")
-	killWhenExists(t, filepath.Join(file+".partial", "formulary.db"), s.command("backup", file)...)
-	mustHold(t, dir, "backup.db.partial")
-	mustRefuse(t, file+".partial is there already, from a run that did not finish or is still going on: remove it if it is not", s.command("backup", file)...)
-	remove(t, file+".partial")
-	mustRun(t, s.command("backup", file)...)
-	mustHold(t, dir, "backup.db")
 }

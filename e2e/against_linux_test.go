@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"os/exec"
 	"testing"
 )
@@ -16,10 +17,15 @@ func TestCheckAgainstReadOnlyDirectory(t *testing.T) {
 	}
 	p := besideAServer(t, s, readOnly)
 	stored := len(p.submissions(t, "note"))
+	content := func() map[string]string {
+		held := contentOfFiles(t, s.data)
+		delete(held, "formulary.db-shm")
+		return held
+	}
 	unchanged := func(what string) {
 		t.Helper()
-		before := s.content(t)
-		if n := countGone(t, readOnly()); n != stored || s.content(t) != before {
+		before := content()
+		if n := countGone(t, readOnly()); n != stored || !maps.Equal(content(), before) {
 			t.Errorf("%s: %d submissions, want %d, and no change", what, n, stored)
 		}
 	}

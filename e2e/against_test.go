@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/pgtest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -73,78 +75,59 @@ func besideAServer(t *testing.T, s site, command func() *exec.Cmd) *process {
 	return p
 }
 
-func TestCheckAgainstBesideAServer(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, s site) {
-		besideAServer(t, s, func() *exec.Cmd { return exec.Command(binary, checkAgainst(t, s.location())...) })
-	})
-}
-
-// mustNotOpen wants exit status 2, which says that nothing was compared, and returns the output.
-func mustNotOpen(t *testing.T, source, because string) string {
-	t.Helper()
-	out, err := run(t, checkAgainst(t, source)...)
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(out, because) || strings.Contains(out, "field-gone") {
-		t.Errorf("%v, and not 2 and %q: %s", err, because, out)
-	}
-	return out
-}
-
-// A role that may only read is enough, and no message has a password in it.
-func TestCheckAgainstAsAReader(t *testing.T) {
+// A role that may only read is enough, beside a server. No message has a password in it. A store of another version is
+// neither compared nor migrated.
+func TestCheckAgainstPostgres(t *testing.T) {
 	t.Parallel()
 	s := newSite(t).on(pgtest.New(t, pgtest.Options{TCP: true}).Database(t))
-	create(t, start(t, s), "note", note("x"))
+	must(t, start(t, s).terminate(t)) // there are tables now
 	s.exec(t, "CREATE ROLE reader LOGIN PASSWORD 'of-reader'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
 	u, err := url.Parse(s.database)
 	must(t, err)
 	u.User = url.UserPassword("reader", "of-reader")
-	testkit.Same(t, "submissions", countGone(t, exec.Command(binary, checkAgainst(t, u.String())...)), 1)
+	p := besideAServer(t, s, func() *exec.Cmd { return exec.Command(binary, checkAgainst(t, u.String())...) })
+	must(t, p.terminate(t))
 	u.User = url.UserPassword("reader", "wrong-one")
-	if out := mustNotOpen(t, u.String(), "password authentication failed"); strings.Contains(out, "wrong-one") {
-		t.Errorf("it tells the password: %s", out)
+	if said := mustNotOpen(t, u.String(), "password authentication failed"); strings.Contains(said, "wrong-one") {
+		t.Errorf("it tells the password: %s", said)
+	}
+	mustNotOpen(t, strings.Replace(s.location(), "/test", "/none", 1), "does not exist")
+	const tables = `SELECT string_agg(c::text, ' ' ORDER BY c::text)
+		|| (SELECT string_agg(version_id::text, ' ') FROM formulary_schema)
+		FROM information_schema.columns c WHERE table_schema = 'public'`
+	for _, version := range []int{1, 999} {
+		s.exec(t, fmt.Sprintf("DELETE FROM formulary_schema; INSERT INTO formulary_schema VALUES (%d)", version))
+		before := s.exec(t, tables)
+		mustNotOpen(t, s.location(), fmt.Sprintf("it has schema version %d and this formulary needs version", version))
+		testkit.Same(t, "the tables", s.exec(t, tables), before)
 	}
 }
 
-// A store of another version is neither compared nor migrated.
-func TestCheckAgainstAnotherVersion(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, s site) {
-		p := start(t, s)
-		create(t, p, "note", note("x"))
-		must(t, p.terminate(t))
-		for _, version := range []int{1, 999} {
-			sql := fmt.Sprint("PRAGMA user_version = ", version)
-			if s.database != "" {
-				sql = fmt.Sprintf("DELETE FROM formulary_schema; INSERT INTO formulary_schema VALUES (%d)", version)
-			}
-			s.exec(t, sql)
-			before := s.content(t)
-			mustNotOpen(t, s.location(), fmt.Sprintf("it has schema version %d and this formulary needs version", version))
-			if s.content(t) != before {
-				t.Errorf("version %d: the store was changed", version)
-			}
-		}
-		none := strings.NewReplacer("/data", "/none", "/test", "/none").Replace(s.location())
-		mustNotOpen(t, none, map[bool]string{true: "no store in", false: "does not exist"}[s.database == ""])
-	})
-}
-
-// content is that of the store's files, or tells the tables of the database and its version.
-func (s site) content(t *testing.T) (content string) {
+// mustNotOpen wants exit status 2, which says that nothing was compared, and returns the message.
+func mustNotOpen(t *testing.T, source, because string) string {
 	t.Helper()
-	if s.database != "" {
-		return s.exec(t, `SELECT string_agg(c::text, ' ' ORDER BY c::text) || (SELECT string_agg(version_id::text, ' ') FROM formulary_schema)
-			FROM information_schema.columns c WHERE table_schema = 'public'`)
+	status, out, said := exitStatus(t, checkAgainst(t, source)...)
+	if status != 2 || !strings.Contains(said, because) || strings.Contains(out, "field-gone") {
+		t.Errorf("status %d, and not 2 and %q: %s%s", status, because, out, said)
 	}
-	for _, name := range filesIn(t, s.data) {
-		if text, err := os.ReadFile(filepath.Join(s.data, name)); !strings.HasSuffix(name, "-shm") {
-			must(t, err)
-			content += name + string(text)
-		}
+	return said
+}
+
+// Today is the day on which an answer was sent, in the zone of the command.
+func TestCheckAgainstInAZone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.edit(t, strings.Replace(pageSource, "type: textbox", "type: date, max: today", 1))
+	s.withStore(t, func(e store.Engine) {
+		must(t, testkit.ErrorOf(e.Create(t.Context(), store.New{
+			PageID: 1, FormID: "note", Created: time.Date(2026, 1, 31, 20, 0, 0, 0, time.UTC),
+			Entries: []forms.Entry{{FieldID: "text", Value: "2026-02-01"}},
+		})))
+	})
+	for zone, refused := range map[string]bool{"UTC": true, "Asia/Tokyo": false} {
+		out := mustRun(t, "check", "--timezone", zone, "--against", s.data, s.pages)
+		testkit.Same(t, zone, strings.Contains(out, "would be refused now"), refused)
 	}
-	return content
 }
 
 // exec runs SQL on the store of a site behind its back, and returns the first value.

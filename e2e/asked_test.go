@@ -50,22 +50,15 @@ func checkAsked(t *testing.T, s site, p *process, l *ledger, renamed string) {
 	testkit.Same(t, "definitions are stored", s.exec(t, `SELECT count(*) FROM definitions`), "2")
 }
 
-// formOf is the form note as another server answers that has the page.
-func formOf(t *testing.T, source string) string {
-	t.Helper()
-	s := newSite(t)
-	s.edit(t, source)
-	p := start(t, s)
-	defer p.kill()
-	return p.must(t, 200, "GET", "/note", "").body
-}
-
 // The page is edited under load, goes back to the older text, and the server is killed right after an edit.
 func TestKilledAfterAnEdit(t *testing.T) {
-	t.Parallel()
-	renamed := formOf(t, renamedSource)
 	engines(t, func(t *testing.T, s site) {
 		l, p := newLedger(), newReplica(t, s, "--access-log=false")
+		s.edit(t, renamedSource)
+		p.start(t)
+		renamed := p.must(t, 200, "GET", "/note", "").body
+		p.kill()
+		s.edit(t, pageSource)
 		for i := range testkit.Rounds(4, 20) {
 			p.start(t)
 			people := startLoad(t, l, 8, true, p.url)
@@ -83,20 +76,4 @@ func TestKilledAfterAnEdit(t *testing.T) {
 		p.start(t)
 		checkAsked(t, s, p.process, l, renamed)
 	})
-}
-
-// One of two servers on a database sees an edit that the other has not seen yet.
-func TestReplicasSeeAnEditAtDifferentMoments(t *testing.T) {
-	t.Parallel()
-	s := newSharedSite(t)
-	later := newSite(t).on(s.database)
-	later.key = s.key
-	later.edit(t, renamedSource)
-	replicas := []*replica{startReplicas(t, s, 1)[0], startReplicas(t, later, 1)[0]}
-	renamed := replicas[1].must(t, 200, "GET", "/note", "").body
-	l := newLedger()
-	people := startLoad(t, l, 8, false, urlsOf(replicas)...)
-	l.moreAcked(t, 100)
-	people.stop()
-	checkAsked(t, s, replicas[0].process, l, renamed)
 }

@@ -11,10 +11,7 @@ import (
 
 // When the process is killed under concurrent writes, nothing that was acknowledged
 // is lost, and nothing is stored in part, however often it happens to one database.
-func TestKillLosesNothing(t *testing.T) {
-	t.Parallel()
-	engines(t, testKillLosesNothing)
-}
+func TestKillLosesNothing(t *testing.T) { engines(t, testKillLosesNothing) }
 
 func testKillLosesNothing(t *testing.T, s site) {
 	l, p := newLedger(), newReplica(t, s, "--access-log=false")

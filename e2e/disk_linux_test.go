@@ -20,33 +20,58 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// A full disk is answered with 507, never with success; reads go on, and
-// writes succeed again as soon as there is room. The disk is a small one in
-// memory, which only the server's process sees.
+// The disk is a small one in memory, which only the server's process sees. It is full, and has room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	must(t, os.Mkdir(s.data, 0o700))
-	p := launch(t, onSmallDisk(t, s, 4<<20))
+	p := launch(t, onSmallDisk(t, s, 4<<20)())
+	filler := filepath.Join(fmt.Sprintf("/proc/%d/root", p.Cmd.Process.Pid), s.data, "filler")
+	testBadDisk(t, p, 507, func() { fillUp(t, filler) }, func(large string) {
+		must(t, os.Remove(filler))
+		p.must(t, 201, "POST", "/note/submission", large)
+	})
+}
+
+// A limit on the size of files makes the disk fail. All submissions are whole after a crash.
+func TestFailingDisk(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	p := start(t, s)
+	limit := func(bytes uint64) {
+		rlimit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
+		must(t, unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &rlimit, nil))
+	}
+	testBadDisk(t, p, 503, func() {
+		info, err := os.Stat(filepath.Join(s.data, "formulary.db-wal"))
+		must(t, err)
+		limit(uint64(info.Size()))
+	}, func(large string) {
+		limit(unix.RLIM_INFINITY)
+		testkit.Eventually(t, "writes succeed again", func() bool {
+			r, err := p.call(t.Context(), "POST", "/note/submission", large)
+			return err == nil && r.status == 201
+		})
+	})
+	p.kill()
+	integrityCheck(t, filepath.Join(s.data, "formulary.db"))
+	testkit.Same(t, "submissions after a crash", len(start(t, s).submissions(t, "note")), 21)
+}
+
+// testBadDisk: while the disk is bad, writes are answered with a status, never with success. They store nothing, not
+// even in part, and reads succeed. heal makes the disk work again, and creates a submission.
+func testBadDisk(t *testing.T, p *process, status int, spoil func(), heal func(large string)) {
+	t.Helper()
 	for range 20 {
 		p.must(t, 201, "POST", "/note/submission", note("before"))
 	}
-	filler := filepath.Join(fmt.Sprintf("/proc/%d/root", p.Cmd.Process.Pid), s.data, "filler")
-	fillUp(t, filler)
-
+	spoil()
 	large := note(strings.Repeat("no room for this ", 10_000))
 	for range 5 {
-		assertPlainProblem(t, p.must(t, 507, "POST", "/note/submission", large))
+		assertPlainProblem(t, p.must(t, status, "POST", "/note/submission", large))
 	}
-	if during := p.submissions(t, "note"); len(during) != 20 {
-		t.Errorf("%d submissions while the disk is full, want the 20 from before", len(during))
-	}
-
-	must(t, os.Remove(filler))
-	p.must(t, 201, "POST", "/note/submission", large)
-	if after := p.submissions(t, "note"); len(after) != 21 {
-		t.Errorf("%d submissions after all, want 21", len(after))
-	}
+	testkit.Same(t, "submissions while the disk is bad", len(p.submissions(t, "note")), 20)
+	heal(large)
+	testkit.Same(t, "submissions after all", len(p.submissions(t, "note")), 21)
 }
 
 // Uploads that fill the disk get 507, and leave room for submissions without files,
@@ -54,8 +79,7 @@ func TestFullDisk(t *testing.T) {
 func TestUploadsLeaveRoom(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	must(t, os.Mkdir(s.data, 0o700))
-	restart := onDiskThatStays(t, s, 64<<20)
+	restart := onSmallDisk(t, s, 64<<20)
 	p := launch(t, restart())
 	const size = 3 << 20
 	upload := func(i int) response {
@@ -83,9 +107,7 @@ func TestUploadsLeaveRoom(t *testing.T) {
 			continue
 		}
 		refused++
-		if r.status != 507 || r.header.Get("Retry-After") == "" {
-			t.Errorf("upload to a full disk: status %d, %v", r.status, r.header)
-		}
+		testkit.Same(t, "upload to a full disk: status", r.status, 507)
 		assertPlainProblem(t, r)
 		works("on a full disk")
 	}
@@ -113,20 +135,12 @@ func TestUploadsLeaveRoom(t *testing.T) {
 	}
 }
 
-// onSmallDisk serves with the data directory on a file system of its own.
-func onSmallDisk(t *testing.T, s site, bytes int) *exec.Cmd {
+// onSmallDisk returns what starts a server, also again, with the data directory on a file system of its own in memory.
+func onSmallDisk(t *testing.T, s site, bytes int) (serve func() *exec.Cmd) {
 	t.Helper()
-	return mountNamespace(t, nil, mountDisk(s, bytes)+` && exec "$@"`, append([]string{binary}, s.serve()...)...)
-}
-
-func mountDisk(s site, bytes int) string {
-	return fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q`, bytes, s.data)
-}
-
-// onDiskThatStays is onSmallDisk for a server that is started more than once.
-func onDiskThatStays(t *testing.T, s site, bytes int) (serve func() *exec.Cmd) {
-	t.Helper()
-	holder := mountNamespace(t, nil, mountDisk(s, bytes)+` && echo mounted && exec cat`)
+	must(t, os.Mkdir(s.data, 0o700))
+	script := fmt.Sprintf(`mount -t tmpfs -o size=%d tmpfs %q && echo mounted && exec cat`, bytes, s.data)
+	holder := mountNamespace(t, nil, script)
 	holder.Stderr = os.Stderr
 	in, err := holder.StdinPipe() // cat ends with it
 	must(t, err)
@@ -161,52 +175,12 @@ func fillUp(t *testing.T, path string) {
 	}
 }
 
-// While the disk fails, writes are answered with 503 and store nothing, not even in
-// part, and reads succeed. Writes succeed again when the disk works. A limit on the
-// size of files makes the disk fail.
-func TestFailingDisk(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	p := start(t, s)
-	for range 20 {
-		p.must(t, 201, "POST", "/note/submission", note("before"))
-	}
-	info, err := os.Stat(filepath.Join(s.data, "formulary.db-wal"))
-	must(t, err)
-	setFileSizeLimit(t, p, uint64(info.Size()))
-	for range 5 {
-		r := p.must(t, 503, "POST", "/note/submission", note(strings.Repeat("it will not take this ", 1000)))
-		assertPlainProblem(t, r)
-		if r.header.Get("Retry-After") == "" {
-			t.Error("no Retry-After")
-		}
-	}
-	if during := p.submissions(t, "note"); len(during) != 20 {
-		t.Errorf("%d submissions while the disk fails, want the 20 from before", len(during))
-	}
-
-	setFileSizeLimit(t, p, unix.RLIM_INFINITY)
-	testkit.Eventually(t, "writes succeed again", func() bool {
-		r, err := p.call(t.Context(), "POST", "/note/submission", note("after"))
-		return err == nil && r.status == 201
-	})
-	p.kill()
-	integrityCheck(t, filepath.Join(s.data, "formulary.db"))
-	if after := start(t, s).submissions(t, "note"); len(after) != 21 {
-		t.Errorf("%d submissions after all, want 21", len(after))
-	}
-}
-
-func setFileSizeLimit(t *testing.T, p *process, bytes uint64) {
-	t.Helper()
-	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
-	must(t, unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
-}
-
+// assertPlainProblem fails the test unless an answer says when to try again, and has no internals.
 func assertPlainProblem(t *testing.T, r response) {
 	t.Helper()
-	if r.header.Get("Content-Type") != "application/problem+json" || strings.Contains(r.body, "sqlite") {
-		t.Errorf("not a problem without internals: %s: %s", r.header.Get("Content-Type"), r.body)
+	kind, retry := r.header.Get("Content-Type"), r.header.Get("Retry-After")
+	if kind != "application/problem+json" || retry == "" || strings.Contains(r.body, "sqlite") {
+		t.Errorf("not a problem without internals: %v: %s", r.header, r.body)
 	}
 }
 
@@ -215,11 +189,13 @@ func TestReadOnlyDirectory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	fillStore(t, s.data, 1)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	mustRun(t, s.command("backup", backup)...)
 	for _, args := range [][]string{
 		s.serve(),
-		s.command("backup", filepath.Join(t.TempDir(), "backup.db")),
+		s.command("backup", backup+".2"),
 		append([]string{"verify"}, s.store()...),
-		s.command("restore", backupOfMany(t, 1)),
+		s.command("restore", backup),
 	} {
 		script := fmt.Sprintf(`mount --bind %[1]q %[1]q && mount -o remount,bind,ro %[1]q && exec "$@"`, s.data)
 		out, err := mountNamespace(t, nil, script, append([]string{binary}, args...)...).CombinedOutput()

@@ -111,6 +111,13 @@ func newClient() *http.Client {
 	return &http.Client{Transport: transport, Timeout: 40 * time.Second}
 }
 
+// unredirected is client, but it follows no redirects.
+var unredirected = func() *http.Client {
+	c := *client
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}()
+
 // request returns a request for a form on page 1, as ann.
 func request(ctx context.Context, url, method, path, body string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url+"/rest/forms/1.0/page/1/form"+path, strings.NewReader(body))
@@ -133,6 +140,18 @@ func do(c *http.Client, req *http.Request) (response, error) {
 	return response{resp.StatusCode, resp.Header, string(content)}, errors.Join(err, resp.Body.Close())
 }
 
+// get reads a page with a cookie; "" for none.
+func (p *process) get(ctx context.Context, c *http.Client, path, cookie string) (response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, http.NoBody)
+	if err != nil {
+		return response{}, err
+	}
+	if cookie != "" {
+		req.Header.Set("Cookie", cookie)
+	}
+	return do(c, req)
+}
+
 // must fails the test unless the call is answered with the wanted status.
 func (p *process) must(t *testing.T, status int, method, path, body string) response {
 	t.Helper()
@@ -149,8 +168,7 @@ func (p *process) must(t *testing.T, status int, method, path, body string) resp
 // signIn signs somebody in on the pages, and returns the cookie of the session.
 func (p *process) signIn(t *testing.T, user string) string {
 	t.Helper()
-	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := c.PostForm(p.url+"/login", url.Values{"username": {user}, "password": {"secret"}})
+	resp, err := unredirected.PostForm(p.url+"/login", url.Values{"username": {user}, "password": {"secret"}})
 	must(t, err)
 	_ = resp.Body.Close()
 	if len(resp.Cookies()) != 1 {

@@ -146,7 +146,6 @@ func (h *history) check(t *testing.T, p *process, r *receiver) {
 // When the process is killed again and again under all kinds of changes, every change
 // that is stored is told, in order, and nothing else is.
 func TestKillLosesNoEvents(t *testing.T) {
-	t.Parallel()
 	engines(t, func(t *testing.T, s site) {
 		r, h := newReceiver(t, "crm"), newHistory()
 		p := newReplica(t, s.withManyForms(t), withHooks(t, r.hook("/", "body: submission"))...)
@@ -163,68 +162,17 @@ func TestKillLosesNoEvents(t *testing.T) {
 	})
 }
 
-// startSenders starts three servers, each of which calls a path of its own.
-func startSenders(t *testing.T, r *receiver) (replicas []*replica) {
-	t.Helper()
-	s := newSharedSite(t).withManyForms(t)
-	for i := range 3 {
-		replicas = append(replicas, newReplica(t, s, withHooks(t, r.hook(fmt.Sprint("/", i)))...))
-		replicas[i].start(t)
-	}
-	return replicas
-}
-
-// Of three servers none sends an event of a form while another does, nor twice.
-func TestReplicasShareEvents(t *testing.T) {
-	t.Parallel()
-	r, h := newReceiver(t, "crm"), newHistory()
-	replicas := startSenders(t, r)
-	held := make(chan struct{}, 1)
-	r.breaks(func(w http.ResponseWriter, c hookCall, gone <-chan struct{}) int {
-		if c.Data.FormID == "f0" {
-			awaitOthers(r, c, gone)
-			select {
-			case held <- struct{}{}:
-			default:
-			}
-		}
-		return answersWith(http.StatusNoContent)(w, c, gone)
-	})
-	h.during(t, urlsOf(replicas), func() {
-		h.moreAcked(t, 500)
-		testkit.Eventually(t, "an event was held", func() bool { return len(held) > 0 })
-	})
-	r.heal()
-	replicas[0].awaitEvents(t, "crm", "queued", 0)
-	if calls, events := len(r.log()), len(r.delivered(t)); calls != events {
-		t.Errorf("%d events came in %d calls", events, calls)
-	}
-	h.check(t, replicas[1].process, r)
-}
-
-// awaitOthers returns when all servers but that of a call have looked for events, and
-// sent some, since the call began.
-func awaitOthers(r *receiver, c hookCall, gone <-chan struct{}) {
-	for others := map[string]bool{}; len(others) < 2; {
-		for _, other := range r.log() {
-			if other.begun.After(c.begun) && other.path != c.path {
-				others[other.path] = true
-			}
-		}
-		select {
-		case <-gone:
-			return
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
 // What a server was sending when it was killed, another sends within 30 seconds. The
 // events behind it wait for it.
 func TestKilledSenderIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t, "crm")
-	replicas := startSenders(t, r)
+	s := newSharedSite(t)
+	var replicas []*replica
+	for i := range 3 { // each calls a path of its own
+		replicas = append(replicas, newReplica(t, s, withHooks(t, r.hook(fmt.Sprint("/", i)))...))
+		replicas[i].start(t)
+	}
 	r.breaks(hangs)
 	var ids, told []int64
 	for range 5 {
@@ -248,7 +196,6 @@ func TestKilledSenderIsReplaced(t *testing.T) {
 // Of what was delivered before a server was killed, two events of a form are sent again at
 // most: the last one, and the one before it. What is counted is true at once.
 func TestKillRepeatsTwoEvents(t *testing.T) {
-	t.Parallel()
 	engines(t, func(t *testing.T, s site) {
 		const count, before = 40, 30
 		r := newReceiver(t, "crm")

@@ -1,15 +1,19 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/events/mailtest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -44,90 +48,100 @@ func failTwoWays(t *testing.T, p *process, r *receiver) (ids []string) {
 	return ids
 }
 
-// What waits and what has failed is in a backup and in a migrated store. A server there
-// delivers it as what it was: with the same webhook-id.
-func TestEventsAreCopied(t *testing.T) {
-	t.Parallel()
-	s, r, file := newSite(t), newReceiver(t, "crm"), filepath.Join(t.TempDir(), "backup.db")
-	p := start(t, s, withHooks(t, r.hook("/"))...)
-	ids := slices.Sorted(slices.Values(failTwoWays(t, p, r)))
-	mustRun(t, s.command("backup", file)...) // beside the server
-	p.kill()
-	restored, migrated, back := newSite(t), newSharedSite(t), newSite(t)
-	mustRun(t, restored.command("restore", file)...)
-	mustRun(t, "migrate", "--from", restored.location(), "--to", migrated.location())
-	mustRun(t, "migrate", "--from", migrated.location(), "--to", back.location())
-	for _, copied := range []site{restored, migrated, back} {
-		copied.key = s.anonymousKey()
-		deliverCopy(t, copied, r.name, ids)
-	}
-}
+const mailedForms = "\n```yaml form\n" + `form: leave
+title: Urlaub für alle
+notify: [hr@example.org, eve@elsewhere.example]
+fields:
+  - {id: text, type: textbox, label: Text, required: true}
+` + "```\n\n```yaml form\n" + `form: ballot
+title: Wahl
+anonymous: true
+notify: hr@example.org
+fields:
+  - {id: text, type: textbox, label: Text, required: true}
+` + "```\n\n```yaml form\n" + `form: request
+title: Antrag
+submitterMail: text
+fields:
+  - {id: text, type: textfield, label: E-mail, validate: email}
+  - {id: state, type: status, label: State, options: [open, granted], by: editors}
+` + "```\n"
 
-// deliverCopy starts a server on a copy, with a receiver of its own.
-func deliverCopy(t *testing.T, s site, name string, ids []string) {
+// withMail adds forms that have mails sent, and returns the flags for it.
+func (s site) withMail(t *testing.T, server string, interval time.Duration) (flags []string) {
 	t.Helper()
-	r := newReceiver(t, name)
-	flags := withHooks(t, r.hook("/"))
-	p := start(t, s, flags...)
-	r.awaitDelivered(t, testkit.WaitLimit, 2)
-	mustRun(t, s.hooks(flags, "retry", name)...) // beside the server
-	r.awaitDelivered(t, testkit.WaitLimit, 3)
-	p.awaitEvents(t, name, "queued", 0)
-	p.awaitEvents(t, name, "failed", 0)
-	var got []string
-	types := map[string]int{}
-	for _, c := range r.delivered(t) {
-		types[c.Data.FormID+" "+c.Type]++
-		if slices.Contains(ids, c.id) {
-			got = append(got, c.id)
-		}
+	testkit.WriteFile(t, filepath.Join(s.pages, "1.md"), pageSource+mailedForms)
+	return []string{
+		"--smtp", server, "--mail-from", "Forms <forms@example.org>", "--public-url", "https://example.org/base",
+		"--mail-domains", "example.org", "--notify-interval", interval.String(), "--metrics", "--access-log=false",
 	}
-	testkit.Diff(t, "webhook-ids", slices.Sorted(slices.Values(got)), ids)
-	testkit.Diff(t, "events",
-		types,
-		map[string]int{
-			"note " + store.SubmissionCreated: 1,
-			"kept " + store.SubmissionCreated: 1, "kept " + store.SubmissionUpdated: 1,
-		},
-	)
 }
 
-// Neither the secret of a hook nor its url is told: not in the log, not in /metrics, not
-// in a backup or the database, not by the commands.
+// Secrets and addresses of hooks, the password of the mail server and addresses of people are secret. The log, /metrics
+// and the commands do not tell them, nor does a backup or the database. Mails come when the file has the right password.
 func TestEventsTellNoSecret(t *testing.T) {
 	t.Parallel()
+	const wrong, right = "hush-hush-wrong", "hush-hush-right"
 	s, r := newSite(t), newReceiver(t, "crm")
-	flags := withHooks(t, r.hook("/hidden-path"))
-	p := start(t, s, append(flags, "--log-level", "debug")...)
+	server := mailtest.Start(t, mailtest.Options{StartTLS: true, User: "forms", Password: right})
+	password, backup := filepath.Join(t.TempDir(), "password"), filepath.Join(t.TempDir(), "backup.db")
+	testkit.WriteFile(t, password, wrong+"\n")
+	flags := append(withHooks(t, r.hook("/hidden-path")), s.withMail(t, "smtp://forms@"+server.Addr, time.Second)...)
+	flags = append(flags, "--smtp-password-file", password, "--log-level", "debug")
+	cmd := exec.Command(binary, append(s.serve(), flags...)...)
+	cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+server.CA)
+	p := launch(t, cmd)
 	failTwoWays(t, p, r)
-	told := map[string]string{"/metrics": fetch(t, p, "/metrics").body}
-	file := filepath.Join(t.TempDir(), "backup.db")
-	told["backup"] = mustRun(t, s.command("backup", file)...)
-	told["hooks list"] = mustRun(t, s.hooks(flags, "list")...)
-	told["hooks list --format json"] = mustRun(t, s.hooks(flags, "list", "--format", "json")...)
-	told["hooks retry"] = mustRun(t, s.hooks(flags, "retry")...)
-	told["hooks test"] = mustRefuse(t, "answered 500", "hooks", "test", "--hooks", flags[1], "crm")
+	create(t, p, "leave", note("private"))
+	request := create(t, p, "request", note("private@example.org"))
+	refused := regexp.MustCompile(`"level":"WARN".*"hook":"mail"`)
+	testkit.Eventually(t, "the password is refused", func() bool { return refused.MatchString(p.output()) })
+	told := map[string]string{
+		"/metrics":                 fetch(t, p, "/metrics").body,
+		"backup":                   mustRun(t, s.command("backup", backup)...),
+		"hooks list":               mustRun(t, s.hooks(flags, "list")...),
+		"hooks list --format json": mustRun(t, s.hooks(flags, "list", "--format", "json")...),
+		"hooks retry":              mustRun(t, s.hooks(flags, "retry")...),
+		"hooks test":               mustRefuse(t, "answered 500", "hooks", "test", "--hooks", flags[1], "crm"),
+	}
 	// A mistake in the file is told with its line, at the start and in a running server.
 	testkit.WriteFile(
 		t, flags[1], "hooks:\n"+r.hook("/hidden-path")+strings.Replace(r.hook("/hidden-path"), "url: ", "uri: ", 1),
 	)
-	told["start"] = mustRefuse(t, flags[1]+":3: ", append(newSite(t).serve(), flags...)...)
+	told["start"] = mustRefuse(t, flags[1]+":3: ", append(newSite(t).serve(), flags[:2]...)...)
 	p.mustLog(t, 1, flags[1]+":3: ")
 	r.heal()
 	p.awaitEvents(t, "crm", "queued", 0) // by the last good file
-	if err := p.terminate(t); err != nil {
-		t.Error(err)
+
+	testkit.WriteFile(t, password, right+"\n")
+	testkit.Eventually(t, "the mails have come", func() bool { return len(server.Mails()) == 2 })
+	create(t, p, "ballot", note("private"))
+	// Within five seconds; the test allows a busy machine twice as many.
+	testkit.EventuallyWithin(t, 10*time.Second, "a mail comes soon", func() bool { return len(server.Mails()) == 3 })
+	for _, want := range []string{
+		`From: "Forms" <forms@example.org>`, "To: <hr@example.org>", "To: <private@example.org>",
+		"/base/page/1/form/leave/results", "/base/page/1/form/ballot/results",
+		fmt.Sprint("https://example.org/base/page/1/form/request/submission/", request),
+	} {
+		testkit.Contains(t, "mails", strings.Join(server.Mails(), ""), want)
 	}
+	must(t, p.terminate(t))
 	told["log"] = p.output()
-	for _, path := range []string{file, filepath.Join(s.data, "formulary.db")} {
+	mustNotTell(t, told, "private", "hr@example.org")
+	for _, path := range []string{backup, filepath.Join(s.data, "formulary.db")} {
 		content, err := os.ReadFile(path)
 		must(t, err)
 		told[path] = string(content)
 	}
-	mustNotTell(t, told, strings.TrimPrefix(r.secret, "whsec_"), "hidden-path", strings.TrimPrefix(r.URL, "http://"))
-	if !strings.Contains(told["log"], "answered 500") || !strings.Contains(told["hooks list"], "crm") {
-		t.Errorf("log and list tell too little:\n%s\n%s", told["log"], told["hooks list"])
+	secrets := []string{
+		"hush", strings.TrimPrefix(r.secret, "whsec_"), "hidden-path", strings.TrimPrefix(r.URL, "http://"),
 	}
+	for _, login := range []string{"\x00forms\x00" + wrong, "\x00forms\x00" + right, wrong, right} {
+		secrets = append(secrets, base64.StdEncoding.EncodeToString([]byte(login)))
+	}
+	mustNotTell(t, told, secrets...)
+	testkit.Contains(t, "log", told["log"], "answered 500")
+	testkit.Contains(t, "hooks list", told["hooks list"], "crm")
 }
 
 // mustNotTell looks for secrets in texts, which are known by where they are.

@@ -61,9 +61,7 @@ func ready(t *testing.T, p *process) int {
 // fetch reads a path that needs no credentials.
 func fetch(t *testing.T, p *process, path string) response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), "GET", p.url+path, http.NoBody)
-	must(t, err)
-	r, err := do(client, req)
+	r, err := p.get(context.Background(), client, path, "")
 	must(t, err)
 	return r
 }

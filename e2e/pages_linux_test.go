@@ -11,16 +11,6 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-// page reads a page.
-func (p *process) page(ctx context.Context, cookie, path string) (response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+path, http.NoBody)
-	if err != nil {
-		return response{}, err
-	}
-	req.Header.Set("Cookie", cookie)
-	return do(client, req)
-}
-
 // leaveUnread asks for a page on many connections, and reads only the statuses.
 func (p *process) leaveUnread(t *testing.T, count int, cookie, path string) (statuses map[int]int, hangUp func()) {
 	t.Helper()
@@ -87,26 +77,26 @@ func TestLargePagesHoldLittle(t *testing.T) {
 	ann, ben := p.signIn(t, "ann"), p.signIn(t, "ben")
 	paths := []string{"/page/2", "/page/3/form/huge", "/page/1/form/wide/results?limit=200&view=table"}
 	for _, path := range paths {
-		r, err := p.page(t.Context(), ann, path)
+		r, err := p.get(t.Context(), client, path, ann)
 		if err != nil || r.status != http.StatusOK || len(r.body) < 700<<10 || len(r.body) > 4<<20 {
 			t.Fatalf("%s: status %d, %d bytes, %v", path, r.status, len(r.body), err)
 		}
 		t.Logf("%s has %d KiB", path, len(r.body)>>10)
 	}
 	idle := p.memory(t, "VmRSS")
-	p.mustServeOthers(t, 4, func(ctx context.Context, n int) { _, _ = p.page(ctx, ann, paths[n%len(paths)]) })
+	p.mustServeOthers(t, 4, func(ctx context.Context, n int) { _, _ = p.get(ctx, client, paths[n%len(paths)], ann) })
 	for _, path := range paths {
 		statuses, hangUp := p.leaveUnread(t, 400, ann, path)
 		if statuses[http.StatusOK] == 0 || statuses[http.StatusOK] > 16 || statuses[http.StatusOK]+statuses[http.StatusTooManyRequests] != 400 {
 			t.Errorf("%s: statuses %v, want 1 to 16 of 200", path, statuses)
 		}
-		if r, err := p.page(t.Context(), ben, path); err != nil || r.status != http.StatusOK {
+		if r, err := p.get(t.Context(), client, path, ben); err != nil || r.status != http.StatusOK {
 			t.Errorf("%s for somebody else: %d, %v", path, r.status, err)
 		}
 		p.mustCreate(t, 1)
 		hangUp()
 		testkit.Eventually(t, "the slots are free again", func() bool {
-			r, err := p.page(t.Context(), ann, path)
+			r, err := p.get(t.Context(), client, path, ann)
 			return err == nil && r.status == http.StatusOK
 		})
 	}

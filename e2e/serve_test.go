@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/formulary/formulary/internal/testkit"
@@ -80,52 +79,20 @@ func TestFlagsOfServe(t *testing.T) {
 	p.mustLog(t, 1, "a header is ignored because its sender is no trusted proxy", "X-User", "127.0.0.1")
 }
 
-// SIGTERM lets a request in flight finish, and ends the process with status 0.
+// SIGTERM lets a request in flight finish, logs it, and ends the process with status 0.
 func TestGracefulEnd(t *testing.T) {
-	t.Parallel()
-	engines(t, testGracefulEnd)
-}
-
-func testGracefulEnd(t *testing.T, s site) {
-	p := start(t, s)
-	const writers = 8
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	acked := 0
-	first := make(chan struct{}, writers)
-	for i := range writers {
-		wg.Go(func() {
-			for k := 0; ; k++ {
-				r, err := p.call(t.Context(), "POST", "/note/submission", note(fmt.Sprint(i, k)))
-				if err != nil {
-					return // refused during the shutdown
-				}
-				if r.status != 201 {
-					t.Errorf("status %d during the shutdown: %s", r.status, r.body)
-					return
-				}
-				mu.Lock()
-				acked++
-				mu.Unlock()
-				if k == 0 {
-					first <- struct{}{}
-				}
-			}
-		})
-	}
-	for range writers {
-		<-first
-	}
-	if err := p.terminate(t); err != nil {
-		t.Errorf("exit: %v", err)
-	}
-	wg.Wait()
-	if logged := strings.Count(p.output(), `"status":201`); logged < acked {
-		t.Errorf("%d of %d requests are in the log", logged, acked)
-	}
-	if stored := len(start(t, s).submissions(t, "note")); stored < acked {
-		t.Errorf("%d stored, %d acknowledged", stored, acked)
-	}
+	engines(t, func(t *testing.T, s site) {
+		l, p := newLedger(), start(t, s)
+		people := startLoad(t, l, 8, true, p.url)
+		l.moreAcked(t, 8)
+		must(t, p.terminate(t))
+		people.stop()
+		if logged := strings.Count(p.output(), `"status":201`); logged < len(l.acked) {
+			t.Errorf("%d of %d requests are in the log", logged, len(l.acked))
+		}
+		testkit.Same(t, "requests that were refused", strings.Count(p.output(), `"status":503`), 0)
+		l.check(t, start(t, s).submissions(t, "note"))
+	})
 }
 
 // The lines that `make run` prints work as printed.

@@ -75,9 +75,10 @@ func newSharedSite(t *testing.T) site {
 	return newSite(t).on(pgtest.Shared(t).Database(t))
 }
 
-// engines runs a test once with each.
+// engines runs a test once with each, beside other tests.
 func engines(t *testing.T, test func(t *testing.T, s site)) {
 	t.Helper()
+	t.Parallel()
 	for name, newSite := range map[string]func(*testing.T) site{"sqlite": newSite, "postgres": newSharedSite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -84,7 +84,6 @@ func whole(t *testing.T, s store.Engine, count int) int {
 
 // A server that is killed while it deletes leaves each submission whole, or none of it. Started again, it ends its work.
 func TestKilledSweep(t *testing.T) {
-	t.Parallel()
 	engines(t, func(t *testing.T, s site) {
 		rounds, left := testkit.Rounds(3, 10), 0
 		count := 200 * (rounds + 1)

@@ -100,10 +100,7 @@ func checkWritten(t *testing.T, s site, page string, w written) {
 		t.Errorf("a create with the same key: %d %s, %v", again.status, again.body, err)
 	}
 	if w.Session != "" {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", p.url+"/", http.NoBody)
-		must(t, err)
-		req.Header.Set("Cookie", w.Session)
-		home, err := do(client, req)
+		home, err := p.get(t.Context(), client, "/", w.Session)
 		if err != nil || !strings.Contains(home.body, "Sign out") {
 			t.Errorf("the session: %d, %v", home.status, err)
 		}

@@ -20,10 +20,7 @@ import (
 
 // Ten large files that are sent at one time take little memory,
 // and come back as they were sent.
-func TestUploadsTakeLittleMemory(t *testing.T) {
-	t.Parallel()
-	engines(t, testUploadsTakeLittleMemory)
-}
+func TestUploadsTakeLittleMemory(t *testing.T) { engines(t, testUploadsTakeLittleMemory) }
 
 func testUploadsTakeLittleMemory(t *testing.T, s site) {
 	p := start(t, s)
@@ -82,10 +79,7 @@ func (p *process) uploadStream(t *testing.T, seed byte, size int64) (id int64, s
 
 // Files of submissions that are refused do not pile up: uploads are slowed down while
 // more than 64 MiB wait to be removed.
-func TestRefusedUploadsDoNotFillTheDisk(t *testing.T) {
-	t.Parallel()
-	engines(t, testRefusedUploadsDoNotFillTheDisk)
-}
+func TestRefusedUploadsDoNotFillTheDisk(t *testing.T) { engines(t, testRefusedUploadsDoNotFillTheDisk) }
 
 func testRefusedUploadsDoNotFillTheDisk(t *testing.T, s site) {
 	p := start(t, s)

@@ -63,10 +63,7 @@ func sizeOf(text string) int {
 // Files that were acknowledged are read back byte for byte however often the
 // process is killed while others are sent, and what was not acknowledged is
 // there as a whole or not at all.
-func TestKillLosesNoFile(t *testing.T) {
-	t.Parallel()
-	engines(t, testKillLosesNoFile)
-}
+func TestKillLosesNoFile(t *testing.T) { engines(t, testKillLosesNoFile) }
 
 func testKillLosesNoFile(t *testing.T, s site) {
 	l, p := newLedger(), newReplica(t, s, "--access-log=false")

@@ -121,9 +121,7 @@ func (s *besieged) ask(t *testing.T, method, path, body string, header func(http
 		return response{}
 	}
 	header(req.Header)
-	c := *client
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	r, err := do(&c, req)
+	r, err := do(unredirected, req)
 	retry, _ := strconv.Atoi(r.header.Get("Retry-After"))
 	switch {
 	case err != nil:

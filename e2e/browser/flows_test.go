@@ -25,7 +25,6 @@ var scripted = append([]flow{
 	{"fill in a form", fillIn},
 	{"change a submission", changeSubmission},
 	{"two people change a submission", conflict},
-	{"delete a submission", deleteSubmission},
 	{"one submission each", oneSubmission},
 	{"anonymous", anonymous},
 	{"results", results},
@@ -34,7 +33,6 @@ var scripted = append([]flow{
 	{"tasks of employees", employeeTasks},
 	{"long words and other scripts", longWords},
 	{"expired session", expiredSession},
-	{"refused pages", refusedPages},
 	{"a question leaves the form", questionLeaves},
 	{"a file is chosen again", chooseFileAgain},
 }, unscripted...)
@@ -402,16 +400,6 @@ func expiredSession(t *testing.T, s *site) {
 	p.wantValue("Wishes", "")
 	p.wantValue("Museum", "off")
 	testkit.Same(t, "submissions", s.count(t, trip), before)
-}
-
-func refusedPages(t *testing.T, s *site) {
-	p := s.as(t, ann, "/")
-	for path, status := range map[string]int{"/nowhere": 404, "/page/99": 404, trip + "/submission/99999": 404} {
-		p.goTo(path)
-		p.wantStatus(status)
-		p.want("Go to the list of forms")
-	}
-	p.Check()
 }
 
 // inOrder fails the test unless texts follow each other.

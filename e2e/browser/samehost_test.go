@@ -4,13 +4,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/e2e/browsertest"
-	"github.com/formulary/formulary/internal/testkit"
 )
 
 // wikiOnHost is a page of a wiki that has the host in common with the forms.
@@ -28,12 +25,7 @@ func newSiteBesideAWiki(t *testing.T, options browsertest.Options) (s *site, wik
 	host := httptest.NewUnstartedServer(mux)
 	origin := "http://" + host.Listener.Addr().String()
 	s = newSite(t, options, "--base-path", "/forms", "--frame-ancestors", origin)
-	server, err := url.Parse(strings.TrimSuffix(s.url, "/forms"))
-	testkit.Must(t, err)
-	mux.Handle("/forms/", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(server)
-		r.Out.Host = r.In.Host
-	}})
+	mux.Handle("/forms/", proxyTo(t, strings.TrimSuffix(s.url, "/forms")))
 	mux.HandleFunc("/wiki/Lunch", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, wikiOnHost)
@@ -77,13 +69,9 @@ func TestFormBesideAWiki(t *testing.T) {
 	frame.WaitText("is not encrypted")
 	p.goTo("/")
 	p.wantPath("/login?next=%2Fforms%2F")
-}
 
-// TestAuthorBelowABasePath: the form is shown while it is written.
-func TestAuthorBelowABasePath(t *testing.T) {
-	t.Parallel()
-	s, _ := newSiteBesideAWiki(t, browsertest.Options{})
-	p := s.as(t, eve, "/author")
+	// The author's page shows the form while it is written.
+	p = s.as(t, eve, "/author")
 	p.Fill("Text of the form", "form: tea\nfields:\n  - {id: kind, type: textfield, label: Which tea?}\n")
 	p.WaitText("Which tea?")
 	p.wantPath("/author")

@@ -1,10 +1,6 @@
 package browser
 
-import (
-	"testing"
-
-	"github.com/formulary/formulary/internal/testkit"
-)
+import "testing"
 
 // sent has somebody send the form trip, and returns the page that follows.
 func sent(t *testing.T, s *site, user string) *page {
@@ -58,19 +54,4 @@ func conflict(t *testing.T, s *site) {
 	p.Check()
 	p.press("Save")
 	p.want("The changes are saved.", "from Eve →", "from Ann")
-}
-
-func deleteSubmission(t *testing.T, s *site) {
-	p := sent(t, s, eve)
-	before := s.count(t, trip)
-	p.follow("Delete")
-	p.want("Ann Other")
-	p.Check()
-	p.follow("Cancel")
-	address := p.path()
-	p.follow("Delete")
-	p.press("Delete")
-	testkit.Same(t, "submissions", s.count(t, trip), before-1)
-	p.goTo(address)
-	p.wantStatus(404)
 }

@@ -290,47 +290,39 @@ func TestPartition(t *testing.T) {
 	p.Tab(w.forms + formPath).WaitText("User name")
 }
 
-// TestTwoForms: one sign-in, which says whose account it is, is enough for all forms of
-// a page. A block without a form is left as it is for those who are signed in.
+// TestTwoForms: one sign-in, which says whose account it is, is enough for all forms of a page, also at a frame without
+// a form. A block without a form is left as it is for those who are signed in.
 func TestTwoForms(t *testing.T) {
-	const gone = "form: gone"
-	w := newWikis(t, wikiPage(mediaWiki, block+`<pre class="form">form: ballot</pre><pre class="form">`+gone+`</pre>`), httptest.NewTLSServer)
-	p := browsertest.Open(t, w.one, browsertest.Options{Height: 1600, ConsoleErrors: true})
-	login := w.forms + "/embed/login?next=%2Fembed%2Fpage%2F101%2Fform%2F"
-	first, second := p.Frame(login+"feedback"), p.Frame(login+"ballot")
-	fits(p, first)
-	first.WaitText("With your account of Formulary at forms.test")
-	p.Wait("the sign-in replaces the block", func() bool { return !strings.Contains(p.Text(), gone) })
-	signIn(second, "amy")
-	second.WaitText("Your vote")
-	first.WaitText("Signed in as amy")
-	first.WaitText("Comment")
-	p.Wait("the block is back", func() bool { return strings.Contains(p.Text(), gone) })
-	if n := len(sources(p, 2)); n != 2 || strings.Contains(p.Text(), blockText) {
-		t.Errorf("%d frames: %s", n, p.Text())
-	}
-	if !first.Has("link", "My submissions") || !first.Has("link", "Results") || second.Has("link", "My submissions") {
-		t.Error("the frames lead to other submissions than people can see")
-	}
-	for _, text := range p.ConsoleErrors() {
-		if !strings.Contains(text, "status of 404") {
-			t.Error(text)
+	const ballot, gone = `<pre class="form">form: ballot</pre>`, "form: gone"
+	w := newWikis(t, wikiPage(mediaWiki, block+ballot+`<pre class="form">`+gone+`</pre>`), httptest.NewTLSServer)
+	for _, at := range []string{"ballot", "gone"} {
+		p := browsertest.Open(t, w.one, browsertest.Options{Height: 1600, ConsoleErrors: true})
+		login := w.forms + "/embed/login?next=%2Fembed%2Fpage%2F101%2Fform%2F"
+		frames := map[string]*browsertest.Page{}
+		for _, form := range []string{"feedback", "ballot", "gone"} {
+			frames[form] = p.Frame(login + form)
+		}
+		first, second := frames["feedback"], frames["ballot"]
+		fits(p, first)
+		first.WaitText("With your account of Formulary at forms.test")
+		p.Wait("the sign-in replaces the block", func() bool { return !strings.Contains(p.Text(), gone) })
+		signIn(frames[at], "amy")
+		second.WaitText("Your vote")
+		first.WaitText("Signed in as amy")
+		first.WaitText("Comment")
+		p.Wait("the block is back", func() bool { return strings.Contains(p.Text(), gone) })
+		if n := len(sources(p, 2)); n != 2 || strings.Contains(p.Text(), blockText) {
+			t.Errorf("%d frames: %s", n, p.Text())
+		}
+		if !first.Has("link", "My submissions") || !first.Has("link", "Results") || second.Has("link", "My submissions") {
+			t.Error("the frames lead to other submissions than people can see")
+		}
+		for _, text := range p.ConsoleErrors() {
+			if !strings.Contains(text, "status of 404") {
+				t.Error(text)
+			}
 		}
 	}
-}
-
-// TestSignInAtAFrameWithoutForm: it counts for the other frames, too.
-func TestSignInAtAFrameWithoutForm(t *testing.T) {
-	w := newWikis(t, wikiPage(mediaWiki, block+`<pre class="form">form: gone</pre>`), httptest.NewTLSServer)
-	p := browsertest.Open(t, w.one, browsertest.Options{Height: 1600, ConsoleErrors: true})
-	login := w.forms + "/embed/login?next=%2Fembed%2Fpage%2F101%2Fform%2F"
-	first, second := p.Frame(login+"feedback"), p.Frame(login+"gone")
-	fits(p, first)
-	p.Wait("both blocks are replaced", func() bool { return !strings.Contains(p.Text(), "form: ") })
-	signIn(second, "amy")
-	first.WaitText("Signed in as amy")
-	first.WaitText("Comment")
-	p.Wait("the block is back", func() bool { return strings.Contains(p.Text(), "form: gone") })
 }
 
 // TestTransparentForms: a form that a style makes invisible can't be pressed. It is shown
@@ -438,13 +430,6 @@ func TestRefusedFrame(t *testing.T) {
 	if !strings.Contains(p.Text(), blockText) || frameHeight(p) != 0 {
 		t.Errorf("the block is gone: %s", p.Text())
 	}
-}
-
-// TestNoScriptInWiki: without JavaScript the block is what readers see.
-func TestNoScriptInWiki(t *testing.T) {
-	w := newWikis(t, wikiPage(mediaWiki, block), httptest.NewTLSServer)
-	p := browsertest.Open(t, w.one, browsertest.Options{NoScript: true})
-	p.WaitText(blockText)
 }
 
 // TestWithoutTLS: the form opens in a tab of its own.
