@@ -194,7 +194,8 @@ func valueFlag(name string, to *string, value, usage string) cli.Flag {
 // keyFlag names the file with the key of anonymous submissions.
 func keyFlag(to *string, usage string) cli.Flag {
 	return &cli.StringFlag{
-		Name: "anonymous-key", Destination: to, DefaultText: anonymousKeyFile + " in --data", Usage: usage, Sources: env("anonymous-key"),
+		Name: "anonymous-key", Destination: to, DefaultText: anonymousKeyFile + " in --data", Usage: usage,
+		Sources: env("anonymous-key"),
 	}
 }
 

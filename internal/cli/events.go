@@ -74,7 +74,8 @@ func openListeners(c *config, log *slog.Logger) (_ *events.Listeners, err error)
 
 // newDelivery returns what tells listeners until its context ends, and registers its metrics.
 func newDelivery(
-	c *config, s store.Engine, svc *service.Service, listeners *events.Listeners, metrics *server.Metrics, log *slog.Logger,
+	c *config, s store.Engine, svc *service.Service, listeners *events.Listeners, metrics *server.Metrics,
+	log *slog.Logger,
 ) func(context.Context) {
 	if c.hooks == "" && c.mailer.Server == "" {
 		return func(context.Context) {}

@@ -71,7 +71,8 @@ func sizeFlag(name string, to *int64, value int64, usage string) cli.Flag {
 
 // units are tried in this order.
 var units = strings.NewReplacer(
-	" ", "", "seconds", "s", "second", "s", "minutes", "m", "minute", "m", "hours", "h", "hour", "h", "days", "d", "day", "d")
+	" ", "", "seconds", "s", "second", "s", "minutes", "m", "minute", "m",
+	"hours", "h", "hour", "h", "days", "d", "day", "d")
 
 func durationFlag(name string, to *time.Duration, value time.Duration, usage string) cli.Flag {
 	f := &cli.DurationFlag{Name: name, Destination: to, Value: value, Usage: usage}

@@ -110,7 +110,8 @@ func (p *person) run(ctx context.Context, show sqlite.Progress) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	options := service.Options{Store: s, Files: s, Now: time.Now, Events: listeners.Events}
 	if !p.erase && p.directory != "" && !wiki.IsAddress(p.directory) {
-		if options.Pages, err = configured[pages.Source](pages.OpenDirectory(p.directory, &markup.Options{}, quiet)); err != nil {
+		directory, openErr := pages.OpenDirectory(p.directory, &markup.Options{}, quiet)
+		if options.Pages, err = configured[pages.Source](directory, openErr); err != nil {
 			return err
 		}
 	}

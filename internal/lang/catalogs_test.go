@@ -177,8 +177,12 @@ msgstr[0] "{0} Formular"
 msgstr[1] "{0} Formulare"
 `
 	messages := []*used{
-		{text: "filter|is"}, {text: "Send it", places: []string{"web/a.go", "web/b.go"}}, {text: "Nobody has sent anything to this form"},
-		{one: "{0} form", text: "{0} forms"}, {one: "{0} page", text: "{0} pages"}, {text: "\"new\""},
+		{text: "filter|is"},
+		{text: "Send it", places: []string{"web/a.go", "web/b.go"}},
+		{text: "Nobody has sent anything to this form"},
+		{one: "{0} form", text: "{0} forms"},
+		{one: "{0} page", text: "{0} pages"},
+		{text: "\"new\""},
 	}
 	want := head + `
 #, fuzzy

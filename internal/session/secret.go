@@ -73,6 +73,7 @@ func AEAD(secret []byte, purpose string) cipher.AEAD {
 
 // aead encrypts under a key that only the holder of the id can derive.
 func (id secretID) aead() cipher.AEAD { return AEAD(id[:], "formulary session credential") }
+
 func (id secretID) seal(c credential) []byte {
 	return id.aead().Seal(nil, nil, c.encode(), nil) //nolint:gosec // this AEAD makes a random nonce by itself
 }

@@ -207,7 +207,7 @@ func pass(cmd *exec.Cmd) error {
 		_, _ = os.Stdout.Write(line)
 		output.Unlock()
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return errors.Join(cmd.Wait(), err)
