@@ -142,14 +142,14 @@ func TestAuthor(t *testing.T) {
 // An address that gets no mail on this server is a problem of the text.
 func TestAuthorNoMail(t *testing.T) {
 	text := strings.Replace(shortForm, "fields:", "notify: hr@example.org\nfields:", 1)
-	newEnv(t, nil).signedIn(t, "alice").write(text).want(200, "No problems")
+	newEnv(t, nil).signedIn("alice").write(text).want(200, "No problems")
 	e := newEnv(t, nil, func(o *envOptions) { o.Markup = &markup.Options{NoMail: true} })
-	e.signedIn(t, "alice").write(text).want(200, "1 problem", "hr@example.org gets no mail")
+	e.signedIn("alice").write(text).want(200, "1 problem", "hr@example.org gets no mail")
 }
 
 // The reference has every key that the parser knows, where it is written.
 func TestAuthorReference(t *testing.T) {
-	a := newEnv(t, nil).signedIn(t, "alice").get("/author")
+	a := newEnv(t, nil).signedIn("alice").get("/author")
 	place, got := "", map[string]bool{}
 	for n := range a.element("keys").Descendants() {
 		switch n.Data {
@@ -174,7 +174,7 @@ func TestAuthorReference(t *testing.T) {
 
 // The problems are those of "formulary check", with the lines of the text.
 func TestAuthorProblems(t *testing.T) {
-	b := newEnv(t, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn("alice")
 	a := b.write("form: a\nfields:\n  - id: x\n    type: dat\n  - id: y\n    type: radio\n  - {id: z, type: date, xlabel: Day}\n")
 	a.want(200, "3 problems", "The form is shown when its errors are solved.")
 	want := []string{
@@ -209,7 +209,7 @@ func (a *answer) wantUniqueIDs() {
 
 // The form can be tried, but not sent, and no id clashes with those of the page.
 func TestAuthorPreview(t *testing.T) {
-	b := newEnv(t, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn("alice")
 	b.write(tripForm).wantUniqueIDs()
 	a := b.get("/author?template=survey")
 	a.want(200, "This form is anonymous: what you send is kept without your name", "For how many years")
@@ -234,7 +234,7 @@ func TestAuthorPreview(t *testing.T) {
 }
 
 func TestAuthorJSON(t *testing.T) {
-	b := newEnv(t, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn("alice")
 	text := englishExample("registration")
 	a := b.write(text)
 	a.want(200, "As on page 1.")
@@ -261,7 +261,7 @@ var blockFormats = map[string]markup.Format{
 
 // A page that consists of a copied block has the form of the text.
 func TestAuthorBlocks(t *testing.T) {
-	b := newEnv(t, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn("alice")
 	for _, text := range []string{
 		shortForm + "# ```` ]]> </pre> &lt; </textarea><script>alert(1)</script>\n", englishExample("registration"),
 	} {
@@ -310,7 +310,7 @@ func TestAuthorTooLarge(t *testing.T) {
 }
 
 func TestAuthorMalformed(t *testing.T) {
-	b := newEnv(t, nil).signedIn(t, "alice")
+	b := newEnv(t, nil).signedIn("alice")
 	for contentType, body := range map[string]string{
 		"multipart/form-data":               "",
 		"multipart/form-data; boundary=x":   "--x\r\nContent-Disposition: form-data; name=text\r\n\r\nform: a",
@@ -324,7 +324,7 @@ func TestAuthorMalformed(t *testing.T) {
 // do not.
 func TestAuthorWaitsForASlot(t *testing.T) {
 	e := newEnv(t, nil)
-	cookie := &http.Cookie{Name: cookieName, Value: e.signedIn(t, "alice").cookie()}
+	cookie := &http.Cookie{Name: cookieName, Value: e.signedIn("alice").cookie()}
 	for range 2 {
 		c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/author", nil), auth.Identity{Name: "alice"})
 		defer c.End()
@@ -339,7 +339,7 @@ func TestAuthorWaitsForASlot(t *testing.T) {
 	if w.Code != 503 || ctx.Err() == nil {
 		t.Errorf("status %d, %v: %s", w.Code, ctx.Err(), w.Body)
 	}
-	e.signedIn(t, "bob").write(shortForm).want(200)
+	e.signedIn("bob").write(shortForm).want(200)
 }
 
 // After a new sign-in the text is there again, for the same user only.

@@ -42,7 +42,7 @@ func newVisit(t *testing.T, b *browser) string {
 
 func wantStored(t *testing.T, e *env, want map[string]string) {
 	t.Helper()
-	if got := e.stored(t, "visit"); !maps.Equal(got, want) {
+	if got := e.stored("visit"); !maps.Equal(got, want) {
 		t.Errorf("stored %q, want %q", got, want)
 	}
 }
@@ -95,7 +95,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 				}
 			}
 			b.send(path, values).want(200, "The changes are saved")
-			got := e.stored(t, "visit")
+			got := e.stored("visit")
 			maps.DeleteFunc(got, func(_, value string) bool { return value == "" })
 			if !maps.Equal(got, all) {
 				t.Errorf("stored %q, want %q", got, all)
@@ -109,7 +109,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 				t.Errorf("the boxes %q are ticked again", days)
 			}
 			b.send(path, p.values()).want(200, "The changes are saved")
-			testkit.Same(t, "the box is still ticked", e.stored(t, "visit")["days"], "")
+			testkit.Same(t, "the box is still ticked", e.stored("visit")["days"], "")
 		})
 	}
 }
@@ -133,7 +133,7 @@ func TestChosenFilesAreAdded(t *testing.T) {
 		values := b.get(path).values()
 		values["_remove"] = remove
 		b.send(path, values, files...).want(200, "The changes are saved")
-		testkit.Same(t, "stored", e.stored(t, "visit")["paper"], want)
+		testkit.Same(t, "stored", e.stored("visit")["paper"], want)
 	}
 	save("a.txt;b.txt", nil, chosenFile{"paper", "b.txt", "y"})
 	save("a.txt;b.txt;a (2).txt", nil, chosenFile{"paper", "a.txt", "z"})
@@ -151,12 +151,12 @@ func TestChosenFilesAreAdded(t *testing.T) {
 // Names that were sent by the API without a file are not lost, and not touched.
 func TestChosenFilesKeepNames(t *testing.T) {
 	e, b := newAlice(t, visitPage)
-	path := fmt.Sprintf("%s/submission/%d/change", visit, e.submit(t, "alice", 1, "visit", "rating", "2", "paper", "on my desk;;b"))
+	path := fmt.Sprintf("%s/submission/%d/change", visit, e.submit("alice", 1, "visit", "rating", "2", "paper", "on my desk;;b"))
 	values := b.get(path).values()
 	b.send(path, values).want(200)
 	wantStored(t, e, map[string]string{"rating": "2", "paper": "on my desk;;b"})
 	b.send(path, b.get(path).values(), chosenFile{"paper", "b", "y"}).want(200)
-	testkit.Same(t, "stored", e.stored(t, "visit")["paper"], "on my desk;;b;b (2)")
+	testkit.Same(t, "stored", e.stored("visit")["paper"], "on my desk;;b;b (2)")
 }
 
 // More files than a question may have are refused, and the form comes back as it was.
@@ -178,7 +178,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "note", "typed"), files(11)...)
 	p.want(422, refusal)
-	if got := e.stored(t, "visit"); got["paper"] != "a.txt" || p.values().Get("note") != "typed" {
+	if got := e.stored("visit"); got["paper"] != "a.txt" || p.values().Get("note") != "typed" {
 		t.Errorf("stored %v, and the form has %v", got, p.values())
 	}
 	b.send(path, with(b.get(path).values(), "_remove", "paper/a.txt"), files(10)...).want(200, "The changes are saved")
@@ -191,7 +191,7 @@ fields:
   - {id: paper, type: file, label: Paper}
   - {id: why, type: textfield, label: Why is it missing?, showIf: {field: paper, empty: true}}
 `))
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	p := b.send(leavePath, b.get(leavePath).values(), chosenFile{"paper", "a.txt", "x"})
 	path := p.submission() + "/change"
 	p = b.get(path)
@@ -229,7 +229,7 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 			b.fill(path, "note", "theirs").want(200)
 		}, []string{"note", "yours"}, "", []string{"Note|theirs|yours"}},
 		{"line ends", func(t *testing.T, e *env, _ *browser, _ string) {
-			sub := e.latest(t, "alice", 1, "visit")
+			sub := e.latest("alice", 1, "visit")
 			access, err := e.site.Backend.Service.Form(t.Context(), auth.Identity{Name: "alice"}, 1, "visit")
 			if err == nil {
 				_, err = access.Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "note", Value: "two\r\nlines"}}, nil, func(int) error { return nil })

@@ -22,7 +22,7 @@ var embedPages = map[string]string{"101.md": "---\ntitle: Team feedback\nview: [
 func embedding(t *testing.T, ancestors ...string) *browser {
 	t.Helper()
 	e := newEnv(t, embedPages, func(o *envOptions) { o.FrameAncestors = ancestors })
-	return e.browserAt(t, "https://forms.example").stay()
+	return e.browserAt("https://forms.example").stay()
 }
 
 // signInFramed signs in within a frame, and comes back to the form.
@@ -234,7 +234,7 @@ func TestFrameOfBrokenForm(t *testing.T) {
 		"  - {id: dish, type: textfeld, label: Dish}\n```\n"}, func(o *envOptions) { o.FrameAncestors = []string{wikiSite} })
 	const path = "/embed/page/101/form/lunch"
 	for user, sees := range map[string]bool{"alice": true, "bob": false} {
-		b := e.browserAt(t, "https://forms.example").stay()
+		b := e.browserAt("https://forms.example").stay()
 		b.signInFramed(user)
 		a := b.get(path)
 		if !sees {

@@ -29,6 +29,7 @@ import (
 // env is the pages on a real store.
 type env struct {
 	*testsite.Site
+	t     testing.TB
 	site  *Site
 	users map[string]*browser // see ask
 }
@@ -52,7 +53,7 @@ func newEnv(t testing.TB, files map[string]string, change ...func(*envOptions)) 
 
 func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*envOptions)) *env {
 	t.Helper()
-	e := &env{Site: testsite.On(t, on, files), users: map[string]*browser{}}
+	e := &env{t: t, Site: testsite.On(t, on, files), users: map[string]*browser{}}
 	e.Clock.Set(began)
 	o := envOptions{
 		Options: Options{Key: testsite.Key},
@@ -77,7 +78,15 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 func newAlice(t testing.TB, files map[string]string, change ...func(*envOptions)) (*env, *browser) {
 	t.Helper()
 	e := newEnv(t, files, change...)
-	return e, e.signedIn(t, "alice")
+	return e, e.signedIn("alice")
+}
+
+// edit changes page files and has them read.
+func (e *env) edit(files map[string]string) {
+	e.t.Helper()
+	for name, text := range files {
+		e.Write(e.t, name, text)
+	}
 }
 
 // browser is a client with cookies of its own. It follows redirects.
@@ -106,16 +115,16 @@ func (n *noted) Anonymous()          { n.user, n.anonymous = "", true }
 func (n *noted) RequestID() string   { return "" }
 func (n *noted) Working()            {}
 
-func (e *env) browser(t testing.TB) *browser {
-	t.Helper()
-	return e.browserAt(t, "http://forms.example")
+func (e *env) browser() *browser {
+	e.t.Helper()
+	return e.browserAt("http://forms.example")
 }
 
-func (e *env) browserAt(t testing.TB, at string) *browser {
-	t.Helper()
+func (e *env) browserAt(at string) *browser {
+	e.t.Helper()
 	jar, err := cookiejar.New(nil)
-	testkit.Must(t, err)
-	b := &browser{t: t, env: e, at: at}
+	testkit.Must(e.t, err)
+	b := &browser{t: e.t, env: e, at: at}
 	b.client = &http.Client{Jar: jar, Transport: b}
 	return b
 }
@@ -157,12 +166,12 @@ func credentials(user, next string) url.Values {
 }
 
 // signedIn is the browser of somebody who has signed in.
-func (e *env) signedIn(t testing.TB, user string) *browser {
-	t.Helper()
-	b := e.browser(t)
+func (e *env) signedIn(user string) *browser {
+	e.t.Helper()
+	b := e.browser()
 	p := b.postForm("/login", credentials(user, "/"))
 	if p.status != 200 || p.path != "/" {
-		t.Fatalf("sign in as %s: %d at %s\n%s", user, p.status, p.path, p.text())
+		e.t.Fatalf("sign in as %s: %d at %s\n%s", user, p.status, p.path, p.text())
 	}
 	return b
 }

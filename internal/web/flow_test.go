@@ -76,8 +76,8 @@ func TestFillIn(t *testing.T) {
 	if !strings.HasSuffix(p.path, "?sent") {
 		t.Errorf("at %s", p.path)
 	}
-	e.get(t, "bob", p.path).wantNoHTML("data-sent", "Send another", "This is what was sent.", "<title>Sent") // he got the address
-	sub := e.latest(t, "alice", 1, "survey")
+	e.get("bob", p.path).wantNoHTML("data-sent", "Send another", "This is what was sent.", "<title>Sent") // he got the address
+	sub := e.latest("alice", 1, "survey")
 	testkit.Same(t, "stored", valuesOf(t, sub)["comment"], "Two\nlines")
 	if _, stored := valuesOf(t, sub)["kind"]; stored {
 		t.Error("a question without an answer is stored")
@@ -108,7 +108,7 @@ func TestUpdateQuestions(t *testing.T) {
 	if summary, _ := p.errors(); summary != nil {
 		t.Errorf("an update complains: %q", summary)
 	}
-	testkit.Same(t, "an update stored submissions", e.count(t, "alice", 1, "survey"), 0)
+	testkit.Same(t, "an update stored submissions", e.count("alice", 1, "survey"), 0)
 }
 
 func hidden(p *answer, field string) bool {
@@ -127,7 +127,7 @@ func TestExpiredSession(t *testing.T) {
 		user string
 		kept bool
 	}{{"alice", true}, {"bob", false}} {
-		b := e.signedIn(t, "alice")
+		b := e.signedIn("alice")
 		typed := with(b.get(survey).values(), "comment", "long\r\nwork", "rating", "1", "reason", "r")
 		typed["days"] = []string{"Mon", "Tue"}
 		e.Clock.Advance(13 * time.Hour)
@@ -152,7 +152,7 @@ func TestExpiredSession(t *testing.T) {
 		if !slices.Equal(got["days"], typed["days"]) {
 			t.Errorf("days are %q", got["days"])
 		}
-		if n := e.count(t, "alice", 1, "survey"); n != 0 {
+		if n := e.count("alice", 1, "survey"); n != 0 {
 			t.Fatal("the form was sent by itself")
 		}
 		b.send(survey, got).want(200, "Sent")
@@ -163,7 +163,7 @@ func TestExpiredSession(t *testing.T) {
 // to 64 KiB and 500 values; what is larger is refused before it is read.
 func TestExpiredSessionIsBounded(t *testing.T) {
 	e := newEnv(t, wiki)
-	b := e.browser(t)
+	b := e.browser()
 	text := strings.Repeat("x", 64<<10)
 	file := chosenFile{"paper", "a.txt", strings.Repeat("x", 20_000)}
 	p := b.send(survey, url.Values{"comment": {text}})
@@ -194,7 +194,7 @@ func TestExpiredSessionIsBounded(t *testing.T) {
 func TestUnreadableForm(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	b.postForm(survey, with(b.get(survey).values(), "comment", "c")).want(400, "The form can't be read")
-	testkit.Same(t, "a form that can't be read is stored", e.count(t, "alice", 1, "survey"), 0)
+	testkit.Same(t, "a form that can't be read is stored", e.count("alice", 1, "survey"), 0)
 }
 
 // A file has one representation, which its ETag names.
@@ -214,7 +214,7 @@ func TestPageOfSomebodyElse(t *testing.T) {
 	typed := with(b.get(survey).values(), "comment", "by alice")
 	b.postForm("/login", credentials("bob", ""))
 	b.send(survey, typed).want(409, "Nothing was sent")
-	testkit.Same(t, "stored in the name of somebody else", e.count(t, "bob", 1, "survey"), 0)
+	testkit.Same(t, "stored in the name of somebody else", e.count("bob", 1, "survey"), 0)
 }
 
 func TestOneSubmission(t *testing.T) {
@@ -244,12 +244,12 @@ func TestOneSubmission(t *testing.T) {
 	}
 	b.get(ballot).want(200, "You have sent your answers")
 	b.get("/page/3").want(200, "You have sent your answers")
-	testkit.Same(t, "an anonymous submission has a name", e.count(t, "alice", 3, "ballot"), 0)
+	testkit.Same(t, "an anonymous submission has a name", e.count("alice", 3, "ballot"), 0)
 }
 
 func TestChangeAndDelete(t *testing.T) {
 	e := newEnv(t, wiki)
-	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	alice, carol := e.signedIn("alice"), e.signedIn("carol")
 	const form = "/page/2/form/once"
 	p := alice.fill(form, "text", "first")
 	path := p.submission()
@@ -299,7 +299,7 @@ func TestChangeKeepsTheRest(t *testing.T) {
 
 func TestRights(t *testing.T) {
 	e := newEnv(t, wiki)
-	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	alice, carol := e.signedIn("alice"), e.signedIn("carol")
 	p := carol.fill("/page/4/form/private", "text", "x")
 	p.want(200, "Sent")
 	for _, path := range []string{"/page/4", "/page/4/form/private", p.path, "/page/4/form/private/results", "/page/9", "/page/x", "/page/1/form/nope", survey + "/submission/99"} {
@@ -318,7 +318,7 @@ func TestRights(t *testing.T) {
 
 func TestPageWithText(t *testing.T) {
 	e := newEnv(t, wiki)
-	text := e.signedIn(t, "alice").get("/page/1").text()
+	text := e.signedIn("alice").get("/page/1").text()
 	before, form, after := strings.Index(text, "Before the form."), strings.Index(text, "Comment"), strings.Index(text, "After the form.")
 	if before < 0 || form < before || after < form || strings.Count(text, "Survey") != 1 {
 		t.Errorf("the form is not in its place, or the title stands twice: %s", text)
@@ -347,10 +347,10 @@ func TestHeaders(t *testing.T) {
 func TestForeignRequests(t *testing.T) {
 	e := newEnv(t, wiki)
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:alice-secret"))
-	if p := e.browser(t).get("/", "Authorization", basic); !strings.HasPrefix(p.path, "/login") {
+	if p := e.browser().get("/", "Authorization", basic); !strings.HasPrefix(p.path, "/login") {
 		t.Errorf("Basic credentials open %s", p.path)
 	}
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	for _, path := range []string{"/login", "/logout", survey, "/author"} {
 		b.postForm(path, nil, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site").want(403)
 	}

@@ -73,7 +73,7 @@ func TestPagesOfAFormInSeveralLanguages(t *testing.T) {
 	b.get(leavePath + "/results?view=table&q=first").wantNoHTML(">Rom<")
 	b.reads("en").get(leavePath + "/results?view=table&q=first").wantHTML(">Rom<")
 	b.get(path).wantHTML(">City<", ">First<")
-	if subs := e.own(t, "alice", 1, "f"); len(subs) != 1 {
+	if subs := e.own("alice", 1, "f"); len(subs) != 1 {
 		t.Errorf("%d submissions", len(subs))
 	}
 }
@@ -95,7 +95,7 @@ func TestLanguageChangesBetweenOpenAndSend(t *testing.T) {
 	values.Set("city", "Paris")
 	changed := b.reads("en").send(path+"/change", values)
 	changed.want(200, "City", "Paris")
-	if subs := e.own(t, "alice", 1, "f"); len(subs) != 1 || changed.path != path+"?saved" {
+	if subs := e.own("alice", 1, "f"); len(subs) != 1 || changed.path != path+"?saved" {
 		t.Errorf("%d submissions, %s", len(subs), changed.path)
 	}
 }
@@ -116,7 +116,7 @@ func TestAskedAsInLanguages(t *testing.T) {
 	} {
 		e, b := newAlice(t, page1("", c.then))
 		path := b.reads("da").fill(leavePath, "city", "Rome", "class", "a").submission()
-		e.Write(t, "1.md", page1("", c.now)["1.md"])
+		e.edit(page1("", c.now))
 		page := b.reads(c.accept).get(path)
 		if c.asked == "" {
 			page.wantNoHTML(`class="asked"`)

@@ -90,7 +90,7 @@ func TestScriptsInTheReadersLanguage(t *testing.T) {
 // TestSummariesDoNotMixLanguages: they are cached.
 func TestSummariesDoNotMixLanguages(t *testing.T) {
 	e, b := newAlice(t, wiki)
-	e.submit(t, "bob", 1, "survey", "comment", "a")
+	e.submit("bob", 1, "survey", "comment", "a")
 	for _, tag := range []string{"en", "de", "en"} {
 		b.get(survey + "/results?lang=" + tag).wantHTML(`<title id="time-title">` + lang.Find(tag).Text("Submissions over time"))
 	}
@@ -129,20 +129,20 @@ const timesPage = "---\ntitle: Times\nedit: [alice]\n---\n" +
 
 // faults returns pages that tell why something was refused, with each status that there is. The proxy
 // has not named the reader.
-func (e *env) faults(t *testing.T, tag string, proxied *env) (pages []*answer) {
-	t.Helper()
+func (e *env) faults(tag string, proxied *env) (pages []*answer) {
+	e.t.Helper()
 	add := func(status int, p *answer) *answer {
-		t.Helper()
+		e.t.Helper()
 		if p.status != status {
-			t.Errorf("%s: status %d, want %d: %s", p.path, p.status, status, p.text())
+			e.t.Errorf("%s: status %d, want %d: %s", p.path, p.status, status, p.text())
 		}
 		pages = append(pages, p)
 		return p
 	}
-	stranger := proxied.browser(t).reads(tag)
+	stranger := proxied.browser().reads(tag)
 	stranger.client.Transport = &behindProxy{stranger, http.Header{}}
 	add(401, stranger.get(survey))
-	b := e.browser(t).reads(tag)
+	b := e.browser().reads(tag)
 	add(429, b.postForm("/login", url.Values{"username": {"throttled"}, "password": {"wrong"}, "next": {survey}}))
 	add(200, b.postForm("/login", credentials("alice", "/page/5")))
 	const set = "/page/5/form/set"
@@ -174,7 +174,7 @@ func (e *env) faults(t *testing.T, tag string, proxied *env) (pages []*answer) {
 		e.Store.FailWith(func(context.Context, string) error { return nil })
 		add(status, p)
 	}
-	other := e.browser(t).reads(tag)
+	other := e.browser().reads(tag)
 	other.postForm("/login", credentials("bob", "/"))
 	add(403, other.get("/author?page=5&form=set"))
 	add(403, other.postForm(set+"/results", url.Values{}))
@@ -185,9 +185,9 @@ func (e *env) faults(t *testing.T, tag string, proxied *env) (pages []*answer) {
 }
 
 // tour returns pages in a language.
-func (e *env) tour(t *testing.T, tag string) (pages []*answer) {
-	t.Helper()
-	alone, framed := e.browser(t).reads(tag), e.browserAt(t, "https://forms.example").reads(tag)
+func (e *env) tour(tag string) (pages []*answer) {
+	e.t.Helper()
+	alone, framed := e.browser().reads(tag), e.browserAt("https://forms.example").reads(tag)
 	add := func(p *answer) *answer {
 		pages = append(pages, p)
 		return p

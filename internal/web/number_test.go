@@ -66,11 +66,11 @@ fields:
   - {id: name, type: textfield, label: Name, required: true}
   - {id: code, type: textfield, label: Code}
 `))
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	const form, refusal = "/page/1/form/price", "“Price” must be written as 1000 or as 1.0000: 1,000 can mean either"
 	stored := func(want ...string) {
 		t.Helper()
-		values := e.stored(t, "price")
+		values := e.stored("price")
 		if got := []string{values["price"], values["rate"], values["code"]}; !slices.Equal(got, want) {
 			t.Errorf("stored %q, want %q", got, want)
 		}
@@ -114,7 +114,7 @@ fields:
 func TestNumbersOfFilters(t *testing.T) {
 	e := newEnv(t, page1("", kindsForm))
 	add := func(typed string) *answer {
-		return e.ask(t, "alice", feedbackResults+"?_field=score&_rule=score&_operator=greater-than&_value="+url.QueryEscape(typed))
+		return e.ask("alice", feedbackResults+"?_field=score&_rule=score&_operator=greater-than&_value="+url.QueryEscape(typed))
 	}
 	for typed, want := range map[string]string{"1000,50": "1000.50", " 1.234,5 ": "1234.5", "1 000": "1000", "-5": "-5"} {
 		p := add(typed)
@@ -130,5 +130,5 @@ func TestNumbersOfFilters(t *testing.T) {
 		p.want(422, want)
 		p.wantHTML(`<a href="#filter-value">`, `name="_value" value="`+typed+`"`)
 	}
-	e.expect(t, 422, "alice", feedbackResults+"?_field=score&_rule=score&_operator=equals&_value=many")
+	e.expect(422, "alice", feedbackResults+"?_field=score&_rule=score&_operator=equals&_value=many")
 }

@@ -22,7 +22,7 @@ fields:
 // People read labels on all pages. What is sent and stored is the value.
 func TestLabelsOfOptions(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", labelledForm))
-	bob, carol := e.signedIn(t, "bob"), e.signedIn(t, "carol")
+	bob, carol := e.signedIn("bob"), e.signedIn("carol")
 	const form = "/page/1/form/feedback"
 	bob.get(form).wantHTML(
 		`<option value="k1">&lt;Holiday&gt;</option>`, `<bdi>Small</bdi>`, `<bdi>2</bdi>`, `value="d1"`, `<bdi>Tuesday</bdi>`,
@@ -42,7 +42,7 @@ func TestLabelsOfOptions(t *testing.T) {
 	mine.want(200, "State Granted")
 	mine.wantHTML(`<span class="lozenge color-green">Granted</span>`, `<bdi>&lt;Holiday&gt;</bdi>`)
 	want := map[string]string{"kind": "k1", "size": "1", "days": "d1", "state": "s1"}
-	testkit.Diff(t, "stored", valuesOf(t, e.latest(t, "bob", 1, "feedback")), want)
+	testkit.Diff(t, "stored", valuesOf(t, e.latest("bob", 1, "feedback")), want)
 
 	results := carol.get(form + "/results?q=granted")
 	results.want(200, "Search granted")

@@ -16,7 +16,7 @@ import (
 func TestResultsPaging(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	for i := range 25 {
-		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
+		e.submit("alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
 	}
 	for query, want := range map[string]string{
 		"limit=4":                  "1–4 of 25, 5–8 of 25, 9–12 of 25, 13–16 of 25, 17–20 of 25, 21–24 of 25, 25–25 of 25",
@@ -30,7 +30,7 @@ func TestResultsPaging(t *testing.T) {
 		var pages, ranges []string
 		var last *answer
 		for at := feedbackTable + "&" + query; at != ""; at = last.link("Next") {
-			last = e.get(t, "alice", at)
+			last = e.get("alice", at)
 			ids := rowIDs(last)
 			for _, id := range ids {
 				seen[id]++
@@ -47,7 +47,7 @@ func TestResultsPaging(t *testing.T) {
 			}
 		}
 		for i := len(pages) - 2; i >= 0; i-- {
-			last = e.get(t, "alice", last.link("Previous"))
+			last = e.get("alice", last.link("Previous"))
 			if got := strings.Join(rowIDs(last), " "); got != pages[i] || rangeOf(last) != ranges[i] {
 				t.Errorf("%s: page %d is %s, %s on the way back, and was %s, %s", query, i, got, rangeOf(last), pages[i], ranges[i])
 			}
@@ -56,7 +56,7 @@ func TestResultsPaging(t *testing.T) {
 	}
 	// Where a link does not tell which row it begins with, the page does not, either.
 	for _, from := range []string{"", "&from=99", "&from=x", "&from=-1"} {
-		testkit.Same(t, from, rangeOf(e.get(t, "alice", feedbackTable+"&after=20"+from)), "25")
+		testkit.Same(t, from, rangeOf(e.get("alice", feedbackTable+"&after=20"+from)), "25")
 	}
 }
 
@@ -76,13 +76,13 @@ func rangeOf(page *answer) string {
 // TestResultsMarkHits has what was searched marked, also deep in a long answer.
 func TestResultsMarkHits(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
-	e.submit(t, "alice", 1, "feedback", "name", "<Äpfel> und äPFEL", "state", "New", "topics", "Food;Room")
-	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
-	e.get(t, "alice", feedbackTable+"&q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
-	e.get(t, "alice", feedbackTable+"&q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
-	e.get(t, "alice", feedbackTable+"&q=ew").wantHTML(`<bdi class="lozenge color-grey">N<mark>ew</mark></bdi>`)
-	e.get(t, "alice", feedbackTable+"&q=needle").wantHTML(`<bdi class="long">…ä`, "ä <mark>needle</mark> in hay</bdi>")
-	e.get(t, "alice", feedbackTable).wantNoHTML("<mark>")
+	e.submit("alice", 1, "feedback", "name", "<Äpfel> und äPFEL", "state", "New", "topics", "Food;Room")
+	e.submit("alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
+	e.get("alice", feedbackTable+"&q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
+	e.get("alice", feedbackTable+"&q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
+	e.get("alice", feedbackTable+"&q=ew").wantHTML(`<bdi class="lozenge color-grey">N<mark>ew</mark></bdi>`)
+	e.get("alice", feedbackTable+"&q=needle").wantHTML(`<bdi class="long">…ä`, "ä <mark>needle</mark> in hay</bdi>")
+	e.get("alice", feedbackTable).wantNoHTML("<mark>")
 	testkit.Same(t, "parts of a text with many hits", len(mark(strings.Repeat("a", 1000), "A").Hits), 2*maxHits+1)
 }
 
@@ -91,9 +91,9 @@ func TestResultsMarkHits(t *testing.T) {
 func TestWayBackToResults(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	for i := range 9 {
-		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(10-i), "state", []string{"New", "Open"}[i%2])
+		e.submit("alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(10-i), "state", []string{"New", "Open"}[i%2])
 	}
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	second := b.get(stdhtml.UnescapeString(b.get(feedbackResults + "?filter[state]=New&sort=score&limit=2").link("Next")))
 	if got := rowIDs(second); !slices.Equal(got, []string{"5", "3"}) {
 		t.Fatalf("rows of the second page: %v", got)
@@ -130,7 +130,7 @@ func TestWayBackToResults(t *testing.T) {
 			t.Errorf("%.20s: %d, Results leads to %s", query, page.status, page.link("Results"))
 		}
 	}
-	e.get(t, "alice", "/page/1/form/feedback/submission/3?filter[nowhere]=1").want(200, "Submission 3")
+	e.get("alice", "/page/1/form/feedback/submission/3?filter[nowhere]=1").want(200, "Submission 3")
 }
 
 // action is where the form of the page is sent.

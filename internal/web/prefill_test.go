@@ -49,7 +49,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	}
 	values := b.get(leavePath).values()
 	b.send(leavePath, values).want(200)
-	if got := e.stored(t, "f"); got["days"] != "5" || got["with"] != "pay;desk" || got["state"] != "open" || got["first"] != "2025-11-15" {
+	if got := e.stored("f"); got["days"] != "5" || got["with"] != "pay;desk" || got["state"] != "open" || got["first"] != "2025-11-15" {
 		t.Errorf("stored %q", got)
 	}
 	cleared := with(values, "days", "", "kind", "", "first", "")
@@ -59,7 +59,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		t.Errorf("shown again: %q", got)
 	}
 	b.send(leavePath, cleared).want(200)
-	got := e.stored(t, "f")
+	got := e.stored("f")
 	if got["days"] != "" || got["with"] != "" || got["kind"] != "" || got["first"] != "" {
 		t.Errorf("emptied, and stored %q", got)
 	}
@@ -82,7 +82,7 @@ func TestDefaultsOfQuestionsThatAreAdded(t *testing.T) {
 // conditions all the same.
 func TestEditorsFields(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", leaveForm))
-	b, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	b, carol := e.signedIn("alice"), e.signedIn("carol")
 	all := []string{"name", "days", "first", "last", "kind", "with", "cv", "state", "reason", "while", "after", "note"}
 	others := []string{"name", "days", "first", "last", "kind", "with", "cv", "while", "after"}
 	for _, path := range []string{leavePath, "/page/1"} {
@@ -138,19 +138,19 @@ func TestPrefilledAddress(t *testing.T) {
 			t.Errorf("%s: %q", p.path, got)
 		}
 	}
-	check(e.get(t, "alice", leavePath+query), "")
-	check(e.get(t, "carol", leavePath+query), "granted")
-	check(e.framed(t, "alice", "/embed"+leavePath+query), "")
+	check(e.get("alice", leavePath+query), "")
+	check(e.get("carol", leavePath+query), "granted")
+	check(e.framed("alice", "/embed"+leavePath+query), "")
 	for _, odd := range []string{"?kind=other", "?with=pay&with=plane", "?name=%00", "?name=%ff", "?name=" + strings.Repeat("x", 21), "?days=five"} {
-		p := e.get(t, "alice", leavePath+odd)
+		p := e.get("alice", leavePath+odd)
 		if got := p.values(); got.Get("kind") != "paid" || got.Get("name") != "" || got.Get("days") != "5" || !slices.Equal(got["with"], []string{"pay", "desk"}) {
 			t.Errorf("%s fills in %q", odd, got)
 		}
 		p.wantNoHTML(`value="plane"`, ">plane<", ">other<")
 	}
-	testkit.Same(t, "submissions were sent", e.count(t, "alice", 1, "f"), 0)
+	testkit.Same(t, "submissions were sent", e.count("alice", 1, "f"), 0)
 	// After a sign-in, the address is still there.
-	b := e.browser(t)
+	b := e.browser()
 	check(b.postForm("/login", credentials("alice", b.get(leavePath+query).values().Get("next"))), "")
 }
 
@@ -159,10 +159,10 @@ func TestBoundsAreTold(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", leaveForm+
 		"  - {id: low, type: textfield, validate: numeric, min: 0.5}\n  - {id: high, type: textfield, validate: numeric, max: -1}\n"+
 		"  - {id: past, type: date, max: today}\n"))
-	p := e.get(t, "alice", leavePath)
+	p := e.get("alice", leavePath)
 	p.want(200, "At most 20 characters.", "From 1 to 30.", "Not before 2025-11-15.", "Not before “First day”.", "At least 0.5.", "At most -1.", "Not after 2025-11-15.")
 	p.wantHTML(`name="first" value="2025-11-15" dir="auto" min="2025-11-15"`, `max="2025-11-15"`, `inputmode="decimal"`)
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	refused := b.fill(leavePath, "days", "31", "name", strings.Repeat("é", 21), "last", "2025-11-14")
 	refused.want(422,
 		"“Days” must be at most 30", "“Name” must have at most 20 characters", "“Last day” must not be before First day (2025-11-15)")

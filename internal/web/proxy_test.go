@@ -45,9 +45,9 @@ func (p *behindProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // proxied is a browser of somebody who has signed in with the proxy.
-func (e *env) proxied(t *testing.T, at, user string, groups ...string) *browser {
-	t.Helper()
-	b := e.browserAt(t, at)
+func (e *env) proxied(at, user string, groups ...string) *browser {
+	e.t.Helper()
+	b := e.browserAt(at)
 	b.client.Transport = &behindProxy{b, http.Header{"X-User": {user}, "X-Groups": {strings.Join(groups, ",")}}}
 	return b.stay()
 }
@@ -56,7 +56,7 @@ const plainHTTP = "http://forms.example"
 
 func TestProxySignsPeopleIn(t *testing.T) {
 	e := newProxiedEnv(t, "")
-	alice := e.proxied(t, plainHTTP, "alice")
+	alice := e.proxied(plainHTTP, "alice")
 	p := alice.get("/")
 	p.want(200, "Survey")
 	p.wantHTML("<bdi>alice</bdi>")
@@ -66,7 +66,7 @@ func TestProxySignsPeopleIn(t *testing.T) {
 	if p.status != 303 || p.header["Set-Cookie"] != nil {
 		t.Errorf("send: %d, cookies %q", p.status, p.header["Set-Cookie"])
 	}
-	if sub := e.latest(t, "alice", 1, "survey"); sub.Username != "alice" {
+	if sub := e.latest("alice", 1, "survey"); sub.Username != "alice" {
 		t.Errorf("sent by %q", sub.Username)
 	}
 	for _, path := range []string{"/login", "/logout", "/embed/login", "/embed/logout"} {
@@ -77,7 +77,7 @@ func TestProxySignsPeopleIn(t *testing.T) {
 	// The proxy's groups are those of the page.
 	e.Write(t, "4-private.md", strings.Replace(wiki["4-private.md"], "[carol]", `["@hr"]`, 1))
 	alice.get("/page/4").want(404)
-	e.proxied(t, plainHTTP, "dora", "staff", "hr").get("/page/4").want(200)
+	e.proxied(plainHTTP, "dora", "staff", "hr").get("/page/4").want(200)
 }
 
 func TestWhomTheProxyDoesNotName(t *testing.T) {
@@ -90,7 +90,7 @@ func TestWhomTheProxyDoesNotName(t *testing.T) {
 		"a session":  {"Cookie": {"formulary=" + strings.Repeat("a", 43)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := e.browser(t).stay()
+			b := e.browser().stay()
 			b.client.Transport = &behindProxy{b, header}
 			for _, p := range []*answer{
 				b.get("/"), b.get("/page/1"), b.get(survey), b.get("/author"), b.get(survey + "/results.csv"), b.get("/embed" + survey),
@@ -105,12 +105,12 @@ func TestWhomTheProxyDoesNotName(t *testing.T) {
 			b.get("/embed" + survey).wantHTML(`href="` + survey + `" target="_blank"`) // where the proxy can ask to sign in
 		})
 	}
-	testkit.Same(t, "submissions", e.count(t, "alice", 1, "survey")+e.count(t, "bob", 1, "survey"), 0)
+	testkit.Same(t, "submissions", e.count("alice", 1, "survey")+e.count("bob", 1, "survey"), 0)
 }
 
 func TestLogoutURL(t *testing.T) {
 	e := newProxiedEnv(t, "https://login.example/out?rd=/&x=1")
-	b := e.proxied(t, plainHTTP, "alice")
+	b := e.proxied(plainHTTP, "alice")
 	if p := b.get("/"); p.link("Sign out") != "https://login.example/out?rd=/&x=1" {
 		t.Errorf("the link leads to %q", p.link("Sign out"))
 	}
@@ -123,7 +123,7 @@ func TestLogoutURL(t *testing.T) {
 func TestFramesBehindAProxy(t *testing.T) {
 	for _, at := range []string{plainHTTP, "https://forms.example"} {
 		e := newProxiedEnv(t, "")
-		b := e.proxied(t, at, "alice")
+		b := e.proxied(at, "alice")
 		p := b.get("/embed" + survey)
 		p.want(200, "Comment")
 		p.wantNoHTML("logout", "Sign out")
@@ -139,7 +139,7 @@ func TestProxyNamesNobodyInTheLogOfAnAnonymousForm(t *testing.T) {
 	const ballot = "/page/3/form/ballot"
 	e := newProxiedEnv(t, "")
 	for _, below := range []string{"", embedPrefix} {
-		b := e.proxied(t, plainHTTP, "alice"+strings.TrimPrefix(below, "/"))
+		b := e.proxied(plainHTTP, "alice"+strings.TrimPrefix(below, "/"))
 		form := below + ballot
 		values := b.get(form).values()
 		for _, path := range []string{"/page/3", "/embed.js", "/login", below + "/pages/3", "/nothing", "/Page/3", form + "/results"} {

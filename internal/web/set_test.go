@@ -38,11 +38,11 @@ func (a *answer) pressed(button string) (action string, values url.Values) {
 // What editors ask on their part of a form is not in the pages of others.
 func TestLabelsOfEditors(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
-	e.submit(t, "alice", 1, "feedback", "name", "Ann")
+	e.submit("alice", 1, "feedback", "name", "Ann")
 	for user, want := range map[string]string{
 		"alice": `{"name":"Name"}`, "carol": `{"level":"Level","name":"Name","note":"Note","state":"State","tags":"Tags"}`,
 	} {
-		b := e.signedIn(t, user)
+		b := e.signedIn(user)
 		for _, path := range []string{"/page/1/form/feedback", "/page/1", "/page/1/form/feedback/submission/1/change"} {
 			if got := b.get(path).values().Get(labelsControl); got != want {
 				t.Errorf("%s: %s gets the labels %s, want %s", path, user, got, want)
@@ -54,9 +54,9 @@ func TestLabelsOfEditors(t *testing.T) {
 // TestSetWithOnePress has an editor set what editors answer, and nothing else.
 func TestSetWithOnePress(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
-	id := e.submit(t, "alice", 1, "feedback", "name", "Ann")
+	id := e.submit("alice", 1, "feedback", "name", "Ann")
 	path := "/page/1/form/feedback/submission/1"
-	b := e.signedIn(t, "carol")
+	b := e.signedIn("carol")
 	page := b.get(path + "?q=ann")
 	page.wantHTML(`<legend>State</legend>`, `value="New" aria-pressed="true">`, `value="Granted" aria-pressed="false">`)
 	page.wantNoHTML("autofocus", "Send another") // it is not hers
@@ -66,36 +66,36 @@ func TestSetWithOnePress(t *testing.T) {
 	after.want(200, "Saved")
 	testkit.Same(t, "after it one is at", after.path, path+"?saved=state&q=ann")
 	after.wantHTML(`value="Granted" aria-pressed="true" autofocus>`)
-	if got := e.stored(t, "feedback"); got["state"] != "Granted" || got["name"] != "Ann" || id != 1 {
+	if got := e.stored("feedback"); got["state"] != "Granted" || got["name"] != "Ann" || id != 1 {
 		t.Errorf("stored: %v", got)
 	}
 	b.send(action, values).want(200, "Saved") // a second press of the same button
 	// Somebody who has not seen that change is told.
 	b.send(other.pressed("Refused")).want(409, "has changed since you opened it", "Granted", "Refused")
-	if got := e.stored(t, "feedback"); got["state"] != "Granted" {
+	if got := e.stored("feedback"); got["state"] != "Granted" {
 		t.Errorf("stored after the conflict: %v", got)
 	}
 	// Whoever is no editor sees what is answered, and no buttons.
-	mine := e.get(t, "alice", path)
+	mine := e.get("alice", path)
 	mine.want(200, "State", "Granted")
 	mine.wantNoHTML("aria-pressed", "Level", "Tags", `name="note"`)
-	e.signedIn(t, "alice").send(action, with(values, "_tag", "x")).want(409) // the page was made for carol
+	e.signedIn("alice").send(action, with(values, "_tag", "x")).want(409) // the page was made for carol
 }
 
 // TestClearWithOnePress has an editor take back a choice that is optional and has no default.
 func TestClearWithOnePress(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
-	e.submit(t, "alice", 1, "feedback", "name", "Ann")
-	b := e.signedIn(t, "carol")
+	e.submit("alice", 1, "feedback", "name", "Ann")
+	b := e.signedIn("carol")
 	page := b.get("/page/1/form/feedback/submission/1")
 	page.wantHTML(`name="level" value="" aria-pressed="true"><bdi lang="en">No answer</bdi>`)
 	page.wantNoHTML(`name="state" value=""`)
 	page = b.send(page.pressed("High"))
-	if got := e.stored(t, "feedback"); got["level"] != "High" {
+	if got := e.stored("feedback"); got["level"] != "High" {
 		t.Fatalf("stored: %v", got)
 	}
 	b.send(page.pressed("No answer")).wantHTML(`name="level" value="" aria-pressed="true" autofocus>`)
-	if got := e.stored(t, "feedback"); got["level"] != "" || got["state"] != "New" {
+	if got := e.stored("feedback"); got["level"] != "" || got["state"] != "New" {
 		t.Errorf("stored after “No answer”: %v", got)
 	}
 }
@@ -104,19 +104,19 @@ func TestClearWithOnePress(t *testing.T) {
 // meanwhile sees its current answers, and keeps the text that they have typed.
 func TestSetOfAChangedSubmission(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
-	e.submit(t, "alice", 1, "feedback", "name", "One pencil")
+	e.submit("alice", 1, "feedback", "name", "One pencil")
 	const path = "/page/1/form/feedback/submission/1"
-	b := e.signedIn(t, "carol")
+	b := e.signedIn("carol")
 	action, values := b.get(path).pressed("Granted")
-	e.signedIn(t, "alice").fill(path+"/change", "name", "Ten laptops").want(200)
+	e.signedIn("alice").fill(path+"/change", "name", "Ten laptops").want(200)
 	again := b.send(action, with(values, "note", "fine"))
 	again.want(409, "Nothing was saved. Look at it once more, and decide again.", "Ten laptops")
 	again.wantHTML(`<title>Error: `, `value="New" aria-pressed="true">`, `value="fine"`)
-	if got := e.stored(t, "feedback"); got["state"] != "New" || got["note"] != "" {
+	if got := e.stored("feedback"); got["state"] != "New" || got["note"] != "" {
 		t.Errorf("stored: %v", got)
 	}
 	b.send(again.pressed("Granted")).want(200, "Saved")
-	if got := e.stored(t, "feedback"); got["state"] != "Granted" || got["note"] != "fine" || got["name"] != "Ten laptops" {
+	if got := e.stored("feedback"); got["state"] != "Granted" || got["note"] != "fine" || got["name"] != "Ten laptops" {
 		t.Errorf("stored after it was seen: %v", got)
 	}
 }
@@ -125,9 +125,9 @@ func TestSetOfAChangedSubmission(t *testing.T) {
 func TestNextSavesWhatIsTyped(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
 	for _, name := range []string{"Ann", "Ben"} {
-		e.submit(t, "alice", 1, "feedback", "name", name)
+		e.submit("alice", 1, "feedback", "name", name)
 	}
-	b := e.signedIn(t, "carol")
+	b := e.signedIn("carol")
 	const path = "/page/1/form/feedback/submission/"
 	action, values := b.get(path + "2").pressed("Next")
 	next := b.send(action, with(values, "note", "typed"))
@@ -143,13 +143,13 @@ func TestNextSavesWhatIsTyped(t *testing.T) {
 // TestSetInPlace has an editor write what can't be chosen, on the page of the submission.
 func TestSetInPlace(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm))
-	e.submit(t, "alice", 1, "feedback", "name", "Ann")
-	b := e.signedIn(t, "carol")
+	e.submit("alice", 1, "feedback", "name", "Ann")
+	b := e.signedIn("carol")
 	const path = "/page/1/form/feedback/submission/1"
 	wants := func(state, tags, note string) {
 		t.Helper()
 		want := map[string]string{"name": "Ann", "state": state, "tags": tags, "note": note}
-		got := e.stored(t, "feedback")
+		got := e.stored("feedback")
 		for id := range want {
 			testkit.Same(t, id, got[id], want[id])
 		}
@@ -183,6 +183,6 @@ func TestSetNeedsFewOptions(t *testing.T) {
 	}
 	form := "form: feedback\nfields:\n  - {id: many, type: dropdown, label: Many, by: editors, options: [" + strings.TrimSuffix(list, ", ") + "]}\n"
 	e := newEnv(t, page1("", form))
-	e.submit(t, "alice", 1, "feedback", "many", "b")
-	e.get(t, "alice", "/page/1/form/feedback/submission/1").wantNoHTML("aria-pressed")
+	e.submit("alice", 1, "feedback", "many", "b")
+	e.get("alice", "/page/1/form/feedback/submission/1").wantNoHTML("aria-pressed")
 }

@@ -20,7 +20,7 @@ import (
 
 func TestSignInAndOut(t *testing.T) {
 	e := newEnv(t, wiki)
-	b := e.browser(t)
+	b := e.browser()
 
 	p := b.get(survey + "?x=1")
 	p.want(200, "Sign in")
@@ -63,7 +63,7 @@ func TestSessionCookie(t *testing.T) {
 		{"/login", "https", "__Host-formulary=ID; Path=/; HttpOnly; Secure; SameSite=Lax"},
 		{"/embed/login", "https", "__Host-formulary-embed=ID; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"},
 	} {
-		cookie := e.browserAt(t, tt.scheme+"://forms.example").stay().postForm(tt.path, credentials("alice", "/")).header.Get("Set-Cookie")
+		cookie := e.browserAt(tt.scheme+"://forms.example").stay().postForm(tt.path, credentials("alice", "/")).header.Get("Set-Cookie")
 		name, rest, _ := strings.Cut(cookie, "=")
 		id, attributes, _ := strings.Cut(rest, ";")
 		if got := name + "=ID;" + attributes; got != tt.want || len(id) < 40 {
@@ -76,7 +76,7 @@ func TestSessionCookie(t *testing.T) {
 func TestSessionEnds(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	stolen := b.cookie()
-	thief := e.browser(t)
+	thief := e.browser()
 	thief.setCookie(stolen)
 	if p := thief.get("/"); p.path != "/" {
 		t.Fatalf("the cookie is the session: at %s", p.path)
@@ -122,7 +122,7 @@ func TestNextIsLocal(t *testing.T) {
 			}
 		}
 	}
-	b := newEnv(t, wiki).browser(t).stay()
+	b := newEnv(t, wiki).browser().stay()
 	for range 2 { // the second time, they have signed in
 		a := b.postForm("/login", credentials("alice", "//evil.example/"))
 		if again := b.get("/login?next=//evil.example/"); a.location() != "/" || again.location() != "/" {
@@ -142,7 +142,7 @@ func besideWiki(w livewiki.Wiki) func(*envOptions) {
 // Authors beside a live wiki are told who reads the answers, before they ask a question.
 func TestAuthorBesideWiki(t *testing.T) {
 	const told = "Everybody who may edit the form's wiki page can read the answers. Protect the page to change that."
-	b := newEnv(t, wiki, besideWiki(wikitest.New(map[string]wikitest.User{"Alice": {}}))).browser(t)
+	b := newEnv(t, wiki, besideWiki(wikitest.New(map[string]wikitest.User{"Alice": {}}))).browser()
 	b.get("/author", "Cookie", "session=Alice").want(200, told)
 }
 
@@ -155,7 +155,7 @@ func TestSignInAtTheWiki(t *testing.T) {
 		{"https://forms.example", "session=ended", "/page/7", "7"},
 		{"https://forms.example", "", "/page/7", ""},
 	} {
-		a := e.browserAt(t, tt.at).get("/login?next="+url.QueryEscape(tt.next), "Cookie", tt.cookie)
+		a := e.browserAt(tt.at).get("/login?next="+url.QueryEscape(tt.next), "Cookie", tt.cookie)
 		want := ""
 		if tt.page != "" {
 			want = "https://wiki.example/sign-in?page=" + tt.page
@@ -173,7 +173,7 @@ func TestSignInWithWiki(t *testing.T) {
 	w := wikitest.New(nil)
 	w.Fail(&livewiki.AdviceError{Detail: forms.English("%s", advice)})
 	e := newEnv(t, wiki, besideWiki(w))
-	b := e.browserAt(t, "https://forms.example")
+	b := e.browserAt("https://forms.example")
 	for _, path := range []string{"/login", "/embed/login"} {
 		b.get(path).want(200, "With your account of Test Wiki.")
 		p := b.postForm(path, credentials("alice", "/"))
@@ -241,10 +241,10 @@ func TestFrameTellsSignInFromQuestions(t *testing.T) {
 	marked := func(p *answer) int {
 		return len(p.find("input[" + mark + "]"))
 	}
-	if p := e.browser(t).get("/login"); marked(p) != 1 {
+	if p := e.browser().get("/login"); marked(p) != 1 {
 		t.Error("the sign-in is not marked")
 	}
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	page := b.get("/page/1/form/steps")
 	if page.want(200); marked(page) != 0 {
 		t.Error("a form is marked as a sign-in")
@@ -259,5 +259,5 @@ func TestFrameTellsSignInFromQuestions(t *testing.T) {
 // Anybody can send a sign-in, so little of it is read.
 func TestSignInIsBounded(t *testing.T) {
 	long := url.Values{"username": {"alice"}, "password": {strings.Repeat("x", maxForm)}}
-	newEnv(t, nil).browser(t).postForm("/login", long).want(400, "The form can't be read.")
+	newEnv(t, nil).browser().postForm("/login", long).want(400, "The form can't be read.")
 }

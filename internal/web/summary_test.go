@@ -80,7 +80,7 @@ func TestSummaryKey(t *testing.T) {
 		distinct[k] = fmt.Sprint(c)
 	}
 	before := key("alice", "")
-	e.Write(t, "1.md", page1("view: [alice, bob, carol]\nedit: [carol, alice]\n", smallForm+"  - {id: more, type: textfield, label: More}\n")["1.md"])
+	e.edit(page1("view: [alice, bob, carol]\nedit: [carol, alice]\n", smallForm+"  - {id: more, type: textfield, label: More}\n"))
 	if key("alice", "") == before {
 		t.Error("a changed form has the key of the old one")
 	}
@@ -89,7 +89,7 @@ func TestSummaryKey(t *testing.T) {
 // TestSummaryAfterWrites has totals count what was written just now.
 func TestSummaryAfterWrites(t *testing.T) {
 	e := newFeedback(t, "")
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	check := func(after, total, mean string) {
 		t.Helper()
 		page := b.get(feedbackTable)
@@ -98,7 +98,7 @@ func TestSummaryAfterWrites(t *testing.T) {
 		}
 	}
 	check("nothing", "1–4 of 4", "5.17")
-	e.submit(t, "bob", 1, "feedback", "score", "20")
+	e.submit("bob", 1, "feedback", "score", "20")
 	check("a create", "1–5 of 5", "8.88")
 	form := b.get("/page/1/form/feedback")
 	b.send(form.action(), with(form.values(), "name", "Amy", "score", "0")).want(200)
@@ -114,7 +114,7 @@ func TestSummaryAfterWrites(t *testing.T) {
 // TestSummaryIsComputedOnce has a page that is shown again read its table, and not all submissions.
 func TestSummaryIsComputedOnce(t *testing.T) {
 	e := newFeedback(t, "")
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	scans := 0
 	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "scan" {

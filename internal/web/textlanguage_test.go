@@ -66,7 +66,7 @@ func TestLanguageOfTexts(t *testing.T) {
 		return map[string]string{"1.md": "---\n" + front + "---\nZwergtext\n\n```form\n" + form + "```\n"}
 	}
 	e, alice := newAlice(t, pages(germanForm))
-	carol := e.signedIn(t, "carol").reads("fr")
+	carol := e.signedIn("carol").reads("fr")
 	alice.reads("fr")
 	const form = "/page/1/form/f"
 	look := func(b *browser, paths ...string) {
@@ -79,7 +79,7 @@ func TestLanguageOfTexts(t *testing.T) {
 	values["days"] = []string{"m", "t"}
 	sent := alice.send(form, values, chosenFile{"scan", "tipp.txt", "x"})
 	sent.wantLanguages()
-	e.submit(t, "bob", 1, "f", "name", "Tipp", "cost", "7") // and no way
+	e.submit("bob", 1, "f", "name", "Tipp", "cost", "7") // and no way
 	path := sent.submission()
 	look(alice, "/", "/page/1", form, form+"/results", path+"/delete")
 	look(carol, path)

@@ -18,7 +18,7 @@ func TestTitles(t *testing.T) {
 		"1.md": "---\ntitle: Holidays\n---\n```form\nform: leave\n" + fields + "```\n\n```form\nform: swap\ntitle: Swap a <shift>\n" + fields + "```\n",
 		"2.md": "---\ntitle: Lunch\n---\n```form\nform: meal\n" + fields + "```\n",
 	})
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	heading := func(p *answer, tag string) (texts []string) {
 		return textsOf(p.find(tag))
 	}
@@ -58,7 +58,7 @@ func TestOutlineOfAPage(t *testing.T) {
 		"1-T.wiki": "== Rules ==\n<pre class=form>\n" + form("one") + "</pre>\n=== More ===\n<pre class=form>\n" + form("two") + "</pre>\n",
 		"2.md":     "---\ntitle: T\n---\n# T\n## Rules\n```form\n" + form("one") + "```\n### More\n```form\n" + form("two") + "```\n",
 	})
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	for _, path := range []string{"/page/1", "/page/2"} {
 		var got []string
 		for n := range b.get(path).root.Descendants() {
@@ -89,7 +89,7 @@ func TestHomeOfClosedForms(t *testing.T) {
 		{began.AddDate(0, 0, 1), []string{"early Many late", "late Many Closed", "open Many Closed"}},
 	} {
 		e.Clock.Set(day.at)
-		home := e.signedIn(t, "alice").get("/")
+		home := e.signedIn("alice").get("/")
 		home.want(200, day.want...)
 		if got := home.link("late"); got != "/page/1/form/late" { // where it says since when
 			t.Errorf("a closed form leads to %s", got)
@@ -130,7 +130,7 @@ func TestThanks(t *testing.T) {
 			b.get(p.submission()).wantNoHTML("Well")
 		}
 	}
-	e.framed(t, "alice", "/embed/page/1/form/secret/sent").wantHTML(` rel="noopener" target="_blank">https://x.example/</a>`)
+	e.framed("alice", "/embed/page/1/form/secret/sent").wantHTML(` rel="noopener" target="_blank">https://x.example/</a>`)
 }
 
 // "No answer" is a choice that clears, and no answer by itself.
@@ -151,7 +151,7 @@ func TestNoAnswerIsNotPreselected(t *testing.T) {
 		t.Errorf("chosen: %q, want %q", got, want)
 	}
 	b.fill(change, "kind", "").want(200)
-	if got := e.stored(t, "survey"); got["kind"] != "" || got["state"] != "open" {
+	if got := e.stored("survey"); got["kind"] != "" || got["state"] != "open" {
 		t.Errorf("after “No answer”: %q", got)
 	}
 }
@@ -162,7 +162,7 @@ func TestLanguage(t *testing.T) {
 		"  - {id: b, type: radio, label: Art, options: [bezahlt, unbezahlt]}\n  - {section: s, title: Mehr, fields: [{id: c, type: dropdown, label: Ort, options: [hier]}]}\n"
 	e := newEnv(t, map[string]string{"1.md": "---\ntitle: Personal\nlang: de-AT\n---\nEin Text.\n\n```form\n" + form + "```\n"})
 	for _, path := range []string{"/page/1", "/page/1/form/f"} {
-		p := e.get(t, "alice", path)
+		p := e.get("alice", path)
 		for _, text := range []string{"Urlaub", "Grund", "Kurz.", "Art", "bezahlt", "Mehr", "Ort"} {
 			if got := p.languageOf(text); got != "de-AT" {
 				t.Errorf("%s: %q is in %q", path, text, got)
@@ -174,10 +174,10 @@ func TestLanguage(t *testing.T) {
 			}
 		}
 	}
-	if p := e.get(t, "alice", "/page/1"); p.languageOf("Ein Text.") != "de-AT" || p.languageOf("Personal") != "de-AT" {
+	if p := e.get("alice", "/page/1"); p.languageOf("Ein Text.") != "de-AT" || p.languageOf("Personal") != "de-AT" {
 		t.Error("the text of the page has another language")
 	}
-	newEnv(t, page1("", form)).get(t, "alice", "/page/1/form/f").wantNoHTML(` lang=""`)
+	newEnv(t, page1("", form)).get("alice", "/page/1/form/f").wantNoHTML(` lang=""`)
 }
 
 // languageOf is the language of the element in the body that has a text.

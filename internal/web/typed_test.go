@@ -43,7 +43,7 @@ func TestPromiseOfAnonymity(t *testing.T) {
 				testkit.Must(t, err)
 				return n
 			}
-			b := e.signedIn(t, "alice")
+			b := e.signedIn("alice")
 			typed := with(b.get(form).values(), "text", "long work")
 			e.Write(t, "1-idea.md", tt.after)
 			p := b.send(form, typed, chosenFile{"doc", "a.txt", "x"})
@@ -108,7 +108,7 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 	p = b.send(survey, typed, file)
 	p = b.send(survey, p.signedInAgain())
 	check(p, 200)
-	if n := e.count(t, "alice", 1, "survey"); n != 0 {
+	if n := e.count("alice", 1, "survey"); n != 0 {
 		t.Fatalf("%d submissions are stored", n)
 	}
 	b.send(survey, again).want(200, "Sent", "2026-01-31")
@@ -139,7 +139,7 @@ func TestQuestionLeavesTheChange(t *testing.T) {
 // as a form that can be sent.
 func TestDeletedWhileItIsChanged(t *testing.T) {
 	e := newEnv(t, wiki)
-	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	alice, carol := e.signedIn("alice"), e.signedIn("carol")
 	const form = "/page/2/form/once"
 	deleted := func(do func(path string, typed map[string][]string) *answer) {
 		t.Helper()
@@ -147,7 +147,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 		path := p.submission()
 		p = do(path, with(alice.get(path+"/change").values(), "text", "long work"))
 		p.want(404, "There is a problem", "was deleted since you opened it")
-		if n := e.count(t, "alice", 2, "once"); n != 0 || p.values().Get("text") != "long work" {
+		if n := e.count("alice", 2, "once"); n != 0 || p.values().Get("text") != "long work" {
 			t.Errorf("%d are stored, values %v", n, p.values())
 		}
 		p = alice.send(form, p.values())
@@ -177,7 +177,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 		p := alice.send(path+"/change", typed)
 		return alice.send(path+"/change", p.signedInAgain())
 	})
-	if p := e.signedIn(t, "bob").send(form+"/submission/999/change", nil); p.status != 409 { // not a page of bob's
+	if p := e.signedIn("bob").send(form+"/submission/999/change", nil); p.status != 409 { // not a page of bob's
 		t.Errorf("status %d", p.status)
 	}
 }
