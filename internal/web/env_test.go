@@ -190,28 +190,20 @@ type answer struct {
 func (b *browser) request(method, path, contentType string, body io.Reader, header ...string) *answer {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), method, b.at+path, body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+	testkit.Must(b.t, err)
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
 	}
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
 	response, err := b.client.Do(r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Must(b.t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Must(b.t, err)
 	root, err := html.Parse(bytes.NewReader(text))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Must(b.t, err)
 	return &answer{b.t, response.StatusCode, response.Request.URL.RequestURI(), response.Header, string(text), root}
 }
 
@@ -378,6 +370,23 @@ func (a *answer) values() url.Values {
 	return values
 }
 
+// wantValues checks what the form of the page would send, in pairs of a name and its values.
+func (a *answer) wantValues(pairs ...string) {
+	a.t.Helper()
+	values := a.values()
+	for pair := range slices.Chunk(pairs, 2) {
+		testkit.Same(a.t, a.path+": "+pair[0], strings.Join(values[pair[0]], ";"), pair[1])
+	}
+}
+
+// wantHeader checks the header, in pairs of a name and a value.
+func (a *answer) wantHeader(pairs ...string) {
+	a.t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		testkit.Same(a.t, a.path+": "+pair[0], a.header.Get(pair[0]), pair[1])
+	}
+}
+
 func rawText(n *html.Node) string {
 	if n.FirstChild == nil {
 		return ""
@@ -403,9 +412,7 @@ func (a *answer) want(status int, texts ...string) {
 		a.t.Errorf("%s: status %d, want %d", a.path, a.status, status)
 	}
 	for _, text := range texts {
-		if !strings.Contains(a.text(), text) {
-			a.t.Errorf("%s: no %q in: %s", a.path, text, a.text())
-		}
+		testkit.Contains(a.t, a.path, a.text(), text)
 	}
 }
 
@@ -413,9 +420,7 @@ func (a *answer) want(status int, texts ...string) {
 func (a *answer) wantHTML(texts ...string) {
 	a.t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(a.body, text) {
-			a.t.Errorf("%s: no %s in\n%s", a.path, text, a.body)
-		}
+		testkit.Contains(a.t, a.path, a.body, text)
 	}
 }
 
@@ -429,10 +434,18 @@ func (a *answer) wantNoHTML(texts ...string) {
 	}
 }
 
+// wantStart fails the test unless a text begins with another one.
+func wantStart(t testing.TB, what, text, start string) {
+	t.Helper()
+	if !strings.HasPrefix(text, start) {
+		t.Errorf("%s: got %.500q, want %q at the start", what, text, start)
+	}
+}
+
 func with(values url.Values, pairs ...string) url.Values {
 	values = maps.Clone(values)
-	for i := 0; i < len(pairs); i += 2 {
-		values[pairs[i]] = []string{pairs[i+1]}
+	for pair := range slices.Chunk(pairs, 2) {
+		values[pair[0]] = pair[1:]
 	}
 	return values
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -67,13 +68,11 @@ func (e *env) submit(user string, page int64, form string, idsAndValues ...strin
 	access, err := e.site.Backend.Service.Form(e.t.Context(), e.Users.Identity(user), page, form)
 	testkit.Must(e.t, err)
 	var answers []forms.Answer
-	for i := 0; i < len(idsAndValues); i += 2 {
-		answers = append(answers, forms.Answer{FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
+	for pair := range slices.Chunk(idsAndValues, 2) {
+		answers = append(answers, forms.Answer{FieldID: pair[0], Value: pair[1]})
 	}
 	sub, _, err := access.Create(e.t.Context(), answers, "")
-	if err != nil {
-		e.t.Fatalf("submit %q: %v", idsAndValues, err)
-	}
+	testkit.Must(e.t, err)
 	return sub.ID
 }
 
@@ -95,16 +94,17 @@ func (b *browser) cookie() string {
 	return ""
 }
 
-func (b *browser) setCookie(id string) {
+func (b *browser) setCookie(name, id string) {
 	u, _ := url.Parse(b.at)
-	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: cookieName, Value: id, Path: "/"}})
+	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: id, Path: "/", Secure: u.Scheme == "https"}})
 }
 
 // own are the submissions that are stored under a name.
 func (e *env) own(user string, pageID int64, formID string) []forms.Submission {
 	e.t.Helper()
 	var list []forms.Submission
-	err := e.Store.Scan(e.t.Context(), store.Query{PageID: pageID, FormID: formID, Username: &user}, func(s forms.Submission) error {
+	query := store.Query{PageID: pageID, FormID: formID, Username: &user}
+	err := e.Store.Scan(e.t.Context(), query, func(s forms.Submission) error {
 		s.Entries = append(forms.Entries(nil), s.Entries...)
 		list = append(list, s)
 		return nil
@@ -131,6 +131,16 @@ func (e *env) latest(user string, pageID int64, formID string) forms.Submission 
 func (e *env) stored(form string) map[string]string {
 	e.t.Helper()
 	return valuesOf(e.t, e.latest("alice", 1, form))
+}
+
+// wantStored checks answers of the latest submission of alice to a form of page 1, in pairs
+// of a field id and a value, which is empty if there is no answer.
+func (e *env) wantStored(form string, pairs ...string) {
+	e.t.Helper()
+	stored := e.stored(form)
+	for pair := range slices.Chunk(pairs, 2) {
+		testkit.Same(e.t, "stored "+pair[0], stored[pair[0]], pair[1])
+	}
 }
 
 func valuesOf(t testing.TB, s forms.Submission) map[string]string {

@@ -90,7 +90,9 @@ func (e *env) viewsOf(id int, text string) map[string]*answer {
 	b := e.signedIn(text)
 	page := fmt.Sprint("/page/", id)
 	form := page + "/form/one"
-	views := map[string]*answer{"home": b.get("/"), "page": b.get(page), "form": b.get(form), "embedded": e.framed(text, "/embed"+form)}
+	views := map[string]*answer{
+		"home": b.get("/"), "page": b.get(page), "form": b.get(form), "embedded": e.framed(text, "/embed"+form),
+	}
 	views["form"].want(200)
 	option := strings.ReplaceAll(text, ";", ",")
 	typed := with(views["form"].values(), "text", text, "line", text, "pick", option, "radio", option, "boxes", option, "state", option, "more", text)

@@ -83,10 +83,16 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 		b.get(form + "/sent")
 		b.postForm(c.below+"/logout", nil)
 		b.get(c.below + "/login")
-		for _, n := range b.asked {
-			if !n.anonymous || n.user != "" {
-				t.Errorf("%s: status %d, anonymous %v, user %q", n.what, n.Code, n.anonymous, n.user)
-			}
+		b.wantAnonymous()
+	}
+}
+
+// wantAnonymous checks that the log tells nobody's name or address.
+func (b *browser) wantAnonymous() {
+	b.t.Helper()
+	for _, n := range b.asked {
+		if !n.anonymous || n.user != "" {
+			b.t.Errorf("%s: status %d, anonymous %v, user %q", n.what, n.Code, n.anonymous, n.user)
 		}
 	}
 }
@@ -121,8 +127,7 @@ func TestAllow(t *testing.T) {
 	e := newEnv(t, wiki)
 	for path, want := range map[string]string{survey: "GET, HEAD, POST", "/page/1": "GET, HEAD", "/logout": "POST"} {
 		p := e.browser().request(http.MethodPut, path, "", nil)
-		if got := p.header.Get("Allow"); p.status != 405 || got != want {
-			t.Errorf("PUT %s: status %d, Allow %q", path, p.status, got)
-		}
+		p.want(405)
+		p.wantHeader("Allow", want)
 	}
 }

@@ -43,9 +43,7 @@ func TestScaleAndGrid(t *testing.T) {
 	refused.want(422, "“Light” is required")
 	refused.wantHTML(`href="#f0-3"`, `<div class="field invalid" data-field="light" role="radiogroup"`, `id="f0-3-error"`, `aria-invalid="true"`)
 	b.fill(form, "bare", "1", "light", "2", "air", "").want(200, "This is what was sent")
-	if got := e.stored("office"); got["light"] != "2" || got["air"] != "" || got["likely"] != "" {
-		t.Errorf("stored %q", got)
-	}
+	e.wantStored("office", "light", "2", "air", "", "likely", "")
 	b.get(form).wantHTML(`data-section="rooms" hidden>`) // its condition does not hold
 }
 

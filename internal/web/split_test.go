@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,16 +64,12 @@ func TestSplit(t *testing.T) {
 		},
 	} {
 		page := e.get("alice", feedbackResults+"?by="+by)
-		if got := page.split(); !slices.Equal(got, want) {
-			t.Errorf("by %s:\n%s", by, strings.Join(got, "\n"))
-		}
+		testkit.Diff(t, by, page.split(), want)
 		page.wantHTML(`<option value="`+by+`" selected>`, `filter%5B`+by+`%5D%5Bempty%5D=`)
 	}
 	page := e.get("alice", feedbackResults)
 	page.want(200, "1 question without an answer Last", "2 answered, 2 did not · on average 2.5, sum 5", "Compare by none Team Stars State Tags")
-	if page.split() != nil {
-		t.Error("it is split by nothing")
-	}
+	testkit.Diff(t, "split by nothing", page.split(), []string(nil))
 	e.expect(422, "alice", feedbackResults+"?by=costs").want(422, "by must be the id of a field with options")
 	testkit.Same(t, "by nothing leads",
 		e.expect(303, "alice", feedbackResults+"?by=&q=a").header.Get("Location"),

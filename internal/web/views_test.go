@@ -34,9 +34,7 @@ func TestViews(t *testing.T) {
 			delete(values, "after")
 			for name, view := range map[string]string{"Summary": "summary", "Table": "table"} {
 				values.Set("view", view)
-				if got := page.link(name); got != feedbackResults+"?"+values.Encode() {
-					t.Errorf("%s: %s leads to %s", query, name, got)
-				}
+				testkit.Same(t, query, page.link(name), feedbackResults+"?"+values.Encode())
 			}
 		}
 	}
@@ -75,9 +73,7 @@ func TestColumns(t *testing.T) {
 	} {
 		page := e.get("alice", feedbackResults+"?"+query)
 		testkit.Diff(t, query, page.tableRows("results")[:len(want)], want)
-		if got := rowIDs(page); !slices.Equal(got, []string{"2", "1"}) {
-			t.Errorf("%s: the first column leads to %v", query, got)
-		}
+		testkit.Diff(t, "the first column leads to", rowIDs(page), []string{"2", "1"})
 	}
 	page := e.get("alice", feedbackResults+"?columns=score&columns=_username&q=9")
 	page.wantHTML(
@@ -92,7 +88,8 @@ func TestColumns(t *testing.T) {
 	if got := page.link("NDJSON"); strings.Contains(got, "columns") {
 		t.Errorf("NDJSON is %s", got)
 	}
-	e.expect(400, "alice", feedbackResults+"?columns=name&columns=nope").wantHTML("columns: the form has no field &#34;nope&#34;")
+	e.expect(400, "alice", feedbackResults+"?columns=name&columns=nope").
+		wantHTML("columns: the form has no field &#34;nope&#34;")
 	e.expect(400, "alice", feedbackResults+".csv?columns=nope")
 }
 
@@ -103,9 +100,7 @@ func TestFirstColumn(t *testing.T) {
 		"_first=score&columns=name&columns=score": "columns=score&columns=name&columns=score&view=table",
 		"_first=&columns=name":                    "columns=&columns=name&view=table",
 	} {
-		if got := e.expect(303, "alice", feedbackTable+"&"+sent).header.Get("Location"); got != feedbackResults+"?"+want {
-			t.Errorf("%s leads to %s, want %s", sent, got, want)
-		}
+		testkit.Same(t, sent, e.expect(303, "alice", feedbackTable+"&"+sent).location(), feedbackResults+"?"+want)
 	}
 }
 
@@ -116,9 +111,7 @@ func TestPrint(t *testing.T) {
 		e.submit("bob", 1, "feedback", "score", fmt.Sprint(i))
 	}
 	path := e.get("alice", feedbackTable+"&after=900&limit=2&columns=score").link("Print")
-	if want := feedbackResults + "?columns=score&print=true&view=table"; path != want {
-		t.Errorf("the link is %s, want %s", path, want)
-	}
+	testkit.Same(t, "the link", path, feedbackResults+"?columns=score&print=true&view=table")
 	page := e.get("alice", path)
 	page.wantHTML("These are the first 1,000.", "1–1,000 of 1,001")
 	page.wantNoHTML("<form class", ">Next<", ">Print<")
