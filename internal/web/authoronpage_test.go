@@ -49,16 +49,13 @@ func TestAuthorOfAForm(t *testing.T) {
 	sent.wantNoHTML(changed)
 	sent = carol.send(path, sent.values())
 	sent.want(200, changed)
-	if got := sent.link("Open it as it is now"); got != path || sent.values().Get("_tag") != tag {
-		t.Errorf("leads to %q, with the tag %q", got, sent.values().Get("_tag"))
-	}
+	testkit.Same(t, "leads to", sent.link("Open it as it is now"), path)
+	sent.wantValues("_tag", tag)
 	for from, link := range map[string]string{"/page/1": "Edit feedback", "/page/1/form/feedback": "Edit the form"} {
 		testkit.Same(t, from, carol.get(from).link(link), path)
 	}
 	e.edit(page1("view: [alice, carol]\nedit: [carol]\n", "form: [\n"))
-	if got := carol.get(path).textarea("text"); !strings.HasPrefix(got, "form: [") {
-		t.Errorf("got %q", got)
-	}
+	testkit.Same(t, "text", carol.get(path).textarea("text"), "form: [\n")
 	testkit.Same(t, "link", carol.get("/page/1").link("Edit the form that can't be read"), "/author?form=&page=1")
 }
 
@@ -72,8 +69,7 @@ func TestAuthorIsToldOfAnswers(t *testing.T) {
 	carol := e.signedIn("carol")
 	carol.get(path).want(200, "No problems", "The form has no submissions.")
 	for _, rating := range []string{"3", "2"} {
-		p := carol.get("/page/1/form/feedback")
-		carol.send(p.action(), with(p.values(), "name", "secret-name", "rating", rating)).want(200)
+		carol.fill("/page/1/form/feedback", "name", "secret-name", "rating", rating).want(200)
 	}
 	e.Clock.Advance(25 * time.Hour)
 	carol = e.signedIn("carol")
