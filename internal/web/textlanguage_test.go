@@ -21,7 +21,7 @@ fields:
   - {id: days, type: checkbox, label: Zwergtage, options: [{value: m, label: Zwergmontag}, {value: t, label: Zwergdienstag}]}
   - {id: scan, type: file, label: Zwergdatei}
   - {id: why, type: textbox, label: Zwerggrund}
-  - {id: never, type: textfield, label: Zwergnie}
+  - {section: more, title: Zwergabschnitt, fields: [{id: never, type: textfield, label: Zwergnie}]}
   - {id: state, type: status, label: Zwergstatus, by: editors, options: [{value: n, label: Zwergneu}, {value: o, label: Zwergoffen}]}
 `
 
@@ -42,7 +42,7 @@ func (a *answer) wantLanguages() {
 		}
 		want, in := "fr", n.Parent
 		if authorsWords.MatchString(text) && in.Data != "title" {
-			want, found = "de", true
+			want, found = "de-AT", true
 		}
 		if in.Data == "script" || in.Data == "textarea" || in.Data == "pre" {
 			continue
@@ -61,10 +61,11 @@ func (a *answer) wantLanguages() {
 
 // What an author wrote has the language of the wiki page, to be read aloud and hyphenated. All else has the reader's.
 func TestLanguageOfTexts(t *testing.T) {
-	const front = "lang: de\ntitle: Zwergseite\nedit: [carol]\n"
+	const front = "lang: de-AT\ntitle: Zwergseite\nedit: [carol]\n"
 	pages := func(form string) map[string]string {
 		return map[string]string{"1.md": "---\n" + front + "---\nZwergtext\n\n```form\n" + form + "```\n"}
 	}
+	newEnv(t, page1("", germanForm)).get("alice", "/page/1/form/f").wantNoHTML(` lang=""`)
 	e, alice := newAlice(t, pages(germanForm))
 	carol := e.signedIn("carol").reads("fr")
 	alice.reads("fr")
