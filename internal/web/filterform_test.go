@@ -107,6 +107,7 @@ func TestFiltersThatAreAdded(t *testing.T) {
 		state&_operator=not-equals&_value=New&_value=Open | filter[state][not-equals]=New&filter[state][not-equals]=Open | State is not Brand new
 		topics&_operator=contains&_value=Food&_value=Room | filter[topics][contains]=Food&filter[topics][contains]=Room | Topics includes Room
 		topics&_operator=equals&_value=Food&_value=Room | filter[topics][equals]=Food;Room | Topics is exactly Food;Room
+		score&_operator=greater-than&_value=+1.234,5+ | filter[score][greater-than]=1234.5 | Score is above 1234.5
 		score&_operator=between&_value=1,5&_to=2 | filter[score][between]=1.5;2 | Score is between 1.5 and 2
 		score&_operator=between&_value=&_to=2 | filter[score][between]=;2 | Score is at most 2
 		score&_operator=between&_value=1&_to= | filter[score][between]=1; | Score is at least 1
