@@ -241,7 +241,8 @@ func TestResultsShowChanges(t *testing.T) {
 	e.Clock.Advance(26 * time.Hour)
 	delete(e.users, "carol") // the session has ended
 	changed := e.signedIn("carol").fill("/page/1/form/feedback/submission/2/change", "name", "Benjamin")
-	changed.want(200, "Feedback from bob Submission 2 Sent on 2025-11-15 12:03 UTC Changed by carol on 2025-11-16 14:03 UTC")
+	changed.want(200,
+		"Feedback from bob Submission 2 Sent on 2025-11-15 12:03 UTC Changed by carol on 2025-11-16 14:03 UTC")
 	for _, query := range []string{"", "&sort=name", "&filter[_changed]=2025-11-16"} {
 		page := e.get("carol", feedbackTable+query)
 		for i, row := range page.tableRows("results") {
