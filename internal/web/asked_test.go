@@ -28,6 +28,6 @@ func TestAskedAs(t *testing.T) {
 	}
 	page := b.get(path)
 	page.wantHTML(append(words, ">Stage"+asked+"State<", ">Open</span>"+asked+"New<")...)
-	editors := e.get(t, "carol", path)
+	editors := e.get("carol", path)
 	editors.wantHTML(append(words, "<legend>Stage</legend>"+asked+"State<", asked+"New</bdi></small>\n</fieldset>")...)
 }

@@ -13,7 +13,7 @@ import (
 func TestAuthorOfAForm(t *testing.T) {
 	const path = "/author?form=feedback&page=1"
 	e := newEnv(t, page1("view: [alice, carol]\nedit: [carol]\n", "form: feedback # mine\nfields:\n  - {id: a, type: textfield}\n"))
-	carol := e.signedIn(t, "carol")
+	carol := e.signedIn("carol")
 	for _, from := range []string{"/page/1/form/feedback", "/page/1/form/feedback/results"} {
 		p := carol.get(from)
 		testkit.Same(t, from, p.link("Edit the form"), path)
@@ -28,7 +28,7 @@ func TestAuthorOfAForm(t *testing.T) {
 	sent.want(200, "1 problem")
 	sent.wantHTML("data-typed", `value="`+tag+`"`)
 	for user, status := range map[string]int{"alice": 403, "bob": 404} {
-		b := e.signedIn(t, user)
+		b := e.signedIn(user)
 		b.get(path).want(status)
 		b.send(path, with(b.get("/author").values(), "text", "form: feedback")).want(status)
 		b.get("/page/1/form/feedback").wantNoHTML("Edit the form")
@@ -37,7 +37,7 @@ func TestAuthorOfAForm(t *testing.T) {
 		carol.get("/author?" + wrong).want(404)
 	}
 	// What is broken is shown as it is written, and its problems lead to it.
-	e.Write(t, "1.md", page1("view: [alice, carol]\nedit: [carol]\n", "form: feedback\nfields: {}\n")["1.md"])
+	e.edit(page1("view: [alice, carol]\nedit: [carol]\n", "form: feedback\nfields: {}\n"))
 	p = carol.get(path)
 	p.want(200, "1 problem", "fields must be a list")
 	if p.values().Get("_tag") == tag {
@@ -49,16 +49,13 @@ func TestAuthorOfAForm(t *testing.T) {
 	sent.wantNoHTML(changed)
 	sent = carol.send(path, sent.values())
 	sent.want(200, changed)
-	if got := sent.link("Open it as it is now"); got != path || sent.values().Get("_tag") != tag {
-		t.Errorf("leads to %q, with the tag %q", got, sent.values().Get("_tag"))
-	}
+	testkit.Same(t, "leads to", sent.link("Open it as it is now"), path)
+	sent.wantValues("_tag", tag)
 	for from, link := range map[string]string{"/page/1": "Edit feedback", "/page/1/form/feedback": "Edit the form"} {
 		testkit.Same(t, from, carol.get(from).link(link), path)
 	}
-	e.Write(t, "1.md", page1("view: [alice, carol]\nedit: [carol]\n", "form: [\n")["1.md"])
-	if got := carol.get(path).textarea("text"); !strings.HasPrefix(got, "form: [") {
-		t.Errorf("got %q", got)
-	}
+	e.edit(page1("view: [alice, carol]\nedit: [carol]\n", "form: [\n"))
+	testkit.Same(t, "text", carol.get(path).textarea("text"), "form: [\n")
 	testkit.Same(t, "link", carol.get("/page/1").link("Edit the form that can't be read"), "/author?form=&page=1")
 }
 
@@ -69,14 +66,13 @@ func TestAuthorIsToldOfAnswers(t *testing.T) {
 		text = "form: feedback\nfields:\n  - {id: name, type: textfield}\n  - {id: rating, type: radio, options: [1, 2, 3]}\n"
 	)
 	e := newEnv(t, page1("edit: [carol]\n", text))
-	carol := e.signedIn(t, "carol")
+	carol := e.signedIn("carol")
 	carol.get(path).want(200, "No problems", "The form has no submissions.")
 	for _, rating := range []string{"3", "2"} {
-		p := carol.get("/page/1/form/feedback")
-		carol.send(p.action(), with(p.values(), "name", "secret-name", "rating", rating)).want(200)
+		carol.fill("/page/1/form/feedback", "name", "secret-name", "rating", rating).want(200)
 	}
 	e.Clock.Advance(25 * time.Hour)
-	carol = e.signedIn(t, "carol")
+	carol = e.signedIn("carol")
 	p := carol.get(path)
 	p.want(200, "No problems", "Compared with the 2 newest submissions of the form.")
 	for typed, want := range map[string]string{

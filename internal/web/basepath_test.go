@@ -24,7 +24,7 @@ func belowBase(o *envOptions) {
 // and looks at every address in every answer.
 func TestEverythingIsBelowTheBasePath(t *testing.T) {
 	e := newEnv(t, wiki, belowBase)
-	alone, framed := e.browser(t), e.browserAt(t, "https://forms.example")
+	alone, framed := e.browser(), e.browserAt("https://forms.example")
 	reached := map[string]bool{}
 	for _, v := range []struct {
 		*browser
@@ -172,7 +172,7 @@ func TestCookiesOfTwoServersOnOneHost(t *testing.T) {
 		"https://forms.example": {"__Host-formulary+team+forms=", "; Path=/;"},
 	} {
 		for _, user := range []string{"alice", ""} {
-			b := newEnv(t, wiki, belowBase).browserAt(t, at).stay()
+			b := newEnv(t, wiki, belowBase).browserAt(at).stay()
 			a := b.postForm(base+"/login", credentials("alice", ""))
 			if user == "" {
 				a = b.postForm(base+"/logout", nil)

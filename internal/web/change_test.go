@@ -2,9 +2,7 @@ package web
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,13 +38,6 @@ func newVisit(t *testing.T, b *browser) string {
 	return path
 }
 
-func wantStored(t *testing.T, e *env, want map[string]string) {
-	t.Helper()
-	if got := e.stored(t, "visit"); !maps.Equal(got, want) {
-		t.Errorf("stored %q, want %q", got, want)
-	}
-}
-
 // shownAgain are the ways in which a form comes back before it is saved.
 var shownAgain = map[string]func(e *env, b *browser, path string, values url.Values) *answer{
 	"update": func(_ *env, b *browser, path string, values url.Values) *answer {
@@ -75,12 +66,11 @@ var shownAgain = map[string]func(e *env, b *browser, path string, values url.Val
 // A question that a page does not show is not changed by it, and shows what is
 // stored when it comes back. The tick that removes a file is still there, too.
 func TestChangeKeepsHiddenAnswers(t *testing.T) {
-	all := map[string]string{"rating": "1", "reason": "because", "days": "Mon"}
 	for name, again := range shownAgain {
 		t.Run(name, func(t *testing.T) {
 			e, b := newAlice(t, visitPage)
 			path := newVisit(t, b) + "/change"
-			wantStored(t, e, map[string]string{"rating": "2", "reason": "because", "days": "Mon", "paper": "a.txt"})
+			e.wantStored("visit", "rating", "2", "reason", "because", "days", "Mon", "paper", "a.txt")
 			values := b.get(path).values()
 			if values.Has("_remove") {
 				t.Error("the file is to go at first")
@@ -89,27 +79,19 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 			if again != nil {
 				p := again(e, b, path, values)
 				p.want(200)
+				p.wantValues("reason", "because", "days", "Mon")
 				values = p.values()
-				if values.Get("reason") != "because" || !slices.Equal(values["days"], []string{"Mon"}) {
-					t.Errorf("the form has %v", values)
-				}
 			}
 			b.send(path, values).want(200, "The changes are saved")
-			got := e.stored(t, "visit")
-			maps.DeleteFunc(got, func(_, value string) bool { return value == "" })
-			if !maps.Equal(got, all) {
-				t.Errorf("stored %q, want %q", got, all)
-			}
+			e.wantStored("visit", "rating", "1", "reason", "because", "days", "Mon", "paper", "", "note", "")
 
 			// Nothing ticked is an answer where the question is shown.
 			values = b.get(path).values()
 			delete(values, "days")
 			p := b.send(path, with(values, "_update", "1"))
-			if days := p.values()["days"]; days != nil {
-				t.Errorf("the boxes %q are ticked again", days)
-			}
+			p.wantValues("days", "")
 			b.send(path, p.values()).want(200, "The changes are saved")
-			testkit.Same(t, "the box is still ticked", e.stored(t, "visit")["days"], "")
+			e.wantStored("visit", "days", "")
 		})
 	}
 }
@@ -118,9 +100,7 @@ func TestChangeKeepsHiddenAnswers(t *testing.T) {
 func (b *browser) content(path, name string) string {
 	b.t.Helper()
 	p := b.get(strings.TrimSuffix(path, "/change") + "/file/paper/" + url.PathEscape(name))
-	if p.status != 200 {
-		b.t.Errorf("%s: status %d", p.path, p.status)
-	}
+	p.want(200)
 	return p.body
 }
 
@@ -133,13 +113,11 @@ func TestChosenFilesAreAdded(t *testing.T) {
 		values := b.get(path).values()
 		values["_remove"] = remove
 		b.send(path, values, files...).want(200, "The changes are saved")
-		testkit.Same(t, "stored", e.stored(t, "visit")["paper"], want)
+		e.wantStored("visit", "paper", want)
 	}
 	save("a.txt;b.txt", nil, chosenFile{"paper", "b.txt", "y"})
 	save("a.txt;b.txt;a (2).txt", nil, chosenFile{"paper", "a.txt", "z"})
-	if x, y, z := b.content(path, "a.txt"), b.content(path, "b.txt"), b.content(path, "a (2).txt"); x+y+z != "xyz" {
-		t.Errorf("the files hold %q, %q and %q", x, y, z)
-	}
+	testkit.Same(t, "the files", b.content(path, "a.txt")+b.content(path, "b.txt")+b.content(path, "a (2).txt"), "xyz")
 	b.get(path).wantHTML(`name="_remove" value="paper/a (2).txt">`, `Remove<span class="visually-hidden"> a (2).txt</span>`)
 	save("a.txt;b.txt", []string{"paper/a (2).txt", "paper/unknown", "note/a.txt"})
 	save("b.txt;a.txt", []string{"paper/a.txt"}, chosenFile{"paper", "a.txt", "new"})
@@ -151,12 +129,13 @@ func TestChosenFilesAreAdded(t *testing.T) {
 // Names that were sent by the API without a file are not lost, and not touched.
 func TestChosenFilesKeepNames(t *testing.T) {
 	e, b := newAlice(t, visitPage)
-	path := fmt.Sprintf("%s/submission/%d/change", visit, e.submit(t, "alice", 1, "visit", "rating", "2", "paper", "on my desk;;b"))
+	e.submit("alice", 1, "visit", "rating", "2", "paper", "on my desk;;b")
+	const path = visit + "/submission/1/change"
 	values := b.get(path).values()
 	b.send(path, values).want(200)
-	wantStored(t, e, map[string]string{"rating": "2", "paper": "on my desk;;b"})
+	e.wantStored("visit", "rating", "2", "paper", "on my desk;;b")
 	b.send(path, b.get(path).values(), chosenFile{"paper", "b", "y"}).want(200)
-	testkit.Same(t, "stored", e.stored(t, "visit")["paper"], "on my desk;;b;b (2)")
+	e.wantStored("visit", "paper", "on my desk;;b;b (2)")
 }
 
 // More files than a question may have are refused, and the form comes back as it was.
@@ -173,35 +152,29 @@ func TestTooManyFiles(t *testing.T) {
 	for _, count := range []int{10, 11, 20} { // together with the stored one, or by themselves
 		p := b.send(path, with(b.get(path).values(), "note", "typed"), files(count)...)
 		p.want(422, refusal)
-		testkit.Same(t, "the note", p.values().Get("note"), "typed")
+		p.wantValues("note", "typed")
 		p.wantHTML(`value="paper/a.txt">`)
 	}
 	p := b.send(visit, with(b.get(visit).values(), "rating", "1", "note", "typed"), files(11)...)
 	p.want(422, refusal)
-	if got := e.stored(t, "visit"); got["paper"] != "a.txt" || p.values().Get("note") != "typed" {
-		t.Errorf("stored %v, and the form has %v", got, p.values())
-	}
+	e.wantStored("visit", "paper", "a.txt")
+	p.wantValues("note", "typed")
 	b.send(path, with(b.get(path).values(), "_remove", "paper/a.txt"), files(10)...).want(200, "The changes are saved")
 }
 
 // Conditions see the files that are left when the boxes beside the others are ticked.
 func TestConditionsOfRemovedFiles(t *testing.T) {
-	e := newEnv(t, page1("", `form: f
+	_, b := newAlice(t, page1("", `form: f
 fields:
   - {id: paper, type: file, label: Paper}
   - {id: why, type: textfield, label: Why is it missing?, showIf: {field: paper, empty: true}}
 `))
-	b := e.signedIn(t, "alice")
 	p := b.send(leavePath, b.get(leavePath).values(), chosenFile{"paper", "a.txt", "x"})
 	path := p.submission() + "/change"
 	p = b.get(path)
-	if !hidden(p, "why") {
-		t.Error("the question shows at first")
-	}
+	testkit.Same(t, "the question is hidden at first", hidden(p, "why"), true)
 	p = b.send(path, with(p.values(), "_remove", "paper/a.txt", "_update", "1"))
-	if hidden(p, "why") {
-		t.Error("the question does not show")
-	}
+	testkit.Same(t, "the question is hidden", hidden(p, "why"), false)
 	b.send(path, with(p.values(), "why", "lost")).want(200, "The changes are saved", "lost")
 }
 
@@ -209,42 +182,38 @@ fields:
 // nothing else.
 func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 	const same = "The form below shows what is stored now."
+	addFile := func(_ *env, b *browser, path string) {
+		b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(200)
+	}
 	for _, tt := range []struct {
 		name   string
-		theirs func(t *testing.T, e *env, b *browser, path string)
+		theirs func(e *env, b *browser, path string)
 		yours  []string // pairs
 		file   string   // that is chosen
 		want   []string
 	}{
-		{"another file", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(200)
-		}, nil, "", nil},
-		{"two files", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(200)
-		}, nil, "c.txt", []string{"Paper|a.txt;b.txt|a.txt;b.txt;c.txt"}},
-		{"a file to remove", func(_ *testing.T, _ *env, b *browser, path string) {
-			b.send(path, b.get(path).values(), chosenFile{"paper", "b.txt", "y"}).want(200)
-		}, []string{"_remove", "paper/a.txt"}, "", []string{"Paper|a.txt;b.txt|b.txt"}},
-		{"a text", func(_ *testing.T, _ *env, b *browser, path string) {
+		{"another file", addFile, nil, "", nil},
+		{"two files", addFile, nil, "c.txt", []string{"Paper|a.txt;b.txt|a.txt;b.txt;c.txt"}},
+		{"a file to remove", addFile, []string{"_remove", "paper/a.txt"}, "", []string{"Paper|a.txt;b.txt|b.txt"}},
+		{"a text", func(_ *env, b *browser, path string) {
 			b.fill(path, "note", "theirs").want(200)
 		}, []string{"note", "yours"}, "", []string{"Note|theirs|yours"}},
-		{"line ends", func(t *testing.T, e *env, _ *browser, _ string) {
-			sub := e.latest(t, "alice", 1, "visit")
+		{"line ends", func(e *env, _ *browser, _ string) {
 			access, err := e.site.Backend.Service.Form(t.Context(), auth.Identity{Name: "alice"}, 1, "visit")
-			if err == nil {
-				_, err = access.Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "note", Value: "two\r\nlines"}}, nil, func(int) error { return nil })
-			}
 			testkit.Must(t, err)
+			answers := []forms.Answer{{FieldID: "note", Value: "two\r\nlines"}}
+			testkit.Must(t, testkit.ErrorOf(access.Merge(t.Context(), 1, answers, nil, func(int) error { return nil })))
 		}, []string{"note", "two\r\nlines"}, "", nil},
-		{"another page", func(t *testing.T, e *env, _ *browser, _ string) {
-			e.Write(t, "1-visit.md", strings.Replace(visitPage["1-visit.md"], "fields:", "fields:\n  - {id: new, type: textfield, label: New}", 1))
+		{"another page", func(e *env, _ *browser, _ string) {
+			text := strings.Replace(visitPage["1-visit.md"], "fields:", "fields:\n  - {id: new, type: textfield, label: New}", 1)
+			e.Write(t, "1-visit.md", text)
 		}, nil, "", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e, b := newAlice(t, visitPage)
 			path := newVisit(t, b) + "/change"
 			values := with(b.get(path).values(), tt.yours...)
-			tt.theirs(t, e, b, path)
+			tt.theirs(e, b, path)
 			var files []chosenFile
 			if tt.file != "" {
 				files = append(files, chosenFile{"paper", tt.file, "z"})
@@ -258,12 +227,8 @@ func TestConflictShowsWhatSaveReplaces(t *testing.T) {
 			if len(got) > 0 {
 				got = got[1:] // without the head
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("both versions: %q, want %q", got, tt.want)
-			}
-			if strings.Contains(p.text(), same) != (tt.want == nil) {
-				t.Errorf("the page says: %s", p.text())
-			}
+			testkit.Diff(t, "both versions", got, tt.want)
+			testkit.Same(t, "the page says so", strings.Contains(p.text(), same), tt.want == nil)
 		})
 	}
 }

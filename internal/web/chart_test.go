@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,9 +75,7 @@ func TestNumbersForPeople(t *testing.T) {
 		0: "0", 12: "12", -3.5: "-3.5", 0.1: "0.1", 1e-7: "1e-07", 999: "999", -999: "-999", 1234567: "1,234,567", -1234.5678: "-1,234.5678",
 		5e9: "5,000,000,000", 1e15: "1,000,000,000,000,000", 12345678901234567890: "12,345,678,901,234,567,000", 1e21: "1e+21", -1e300: "-1e+300",
 	} {
-		if got := number(english, x); got != want {
-			t.Errorf("number(%g) = %s, want %s", x, got, want)
-		}
+		testkit.Same(t, x, number(english, x), want)
 	}
 	testkit.Same(t, "means and a count",
 		mean(english, 17.850877)+" "+mean(english, -52040.8163)+" "+mean(english, 1e300)+" "+
@@ -90,7 +87,7 @@ func TestNumbersForPeople(t *testing.T) {
 
 func TestSummaryView(t *testing.T) {
 	e := newFeedback(t, "")
-	page := e.get(t, "alice", feedbackResults)
+	page := e.get("alice", feedbackResults)
 	page.wantHTML(
 		`aria-labelledby="time-title time-desc"><title id="time-title">Submissions over time, by day</title>`,
 		`<th scope="row">2025-11-15</th><td class="number">4</td>`,
@@ -101,13 +98,10 @@ func TestSummaryView(t *testing.T) {
 		`<li dir="auto">cleo</li>
 <li dir="auto">Ann Two</li>`,
 	)
-	// A bar leads to the submissions that it counts.
-	if got := rowIDs(e.get(t, "alice", feedbackTable+"&filter[topics][contains]=Room")); !slices.Equal(got, []string{"1"}) {
-		t.Errorf("rows with a topic: %v", got)
-	}
-	page = e.get(t, "alice", feedbackResults+"?q=ann&limit=1&filter[topics][contains]=Food")
+	page = e.get("alice", feedbackResults+"?q=ann&limit=1&filter[topics][contains]=Food")
 	page.wantHTML("?filter%5Btopics%5D%5Bcontains%5D=Food&amp;filter%5Btopics%5D%5Bcontains%5D=Room&amp;q=ann&amp;view=table")
-	e.get(t, "alice", feedbackResults+"?filter[state]=Open").wantHTML("<strong>2</strong> submissions") // filters count for the summary
+	// Filters count for the summary.
+	e.get("alice", feedbackResults+"?filter[state]=Open").wantHTML("<strong>2</strong> submissions")
 }
 
 // TestSummaryBounds has the summary of a huge form be of a bounded size.
@@ -158,13 +152,11 @@ func TestNumberChartOfOutliers(t *testing.T) {
 func TestSummaryOfTextsAndDates(t *testing.T) {
 	e := newEnv(t, page1("", kindsForm))
 	for i := range 7 {
-		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("text ", i), "day", fmt.Sprintf("2026-%02d-28", i%3+1))
+		e.submit("alice", 1, "feedback", "name", fmt.Sprint("text ", i), "day", fmt.Sprintf("2026-%02d-28", i%3+1))
 	}
-	e.submit(t, "alice", 1, "feedback", "state", "New")
-	page := e.get(t, "alice", feedbackResults)
+	e.submit("alice", 1, "feedback", "state", "New")
+	page := e.get("alice", feedbackResults)
 	page.want(200, "text 6 text 5 text 4 text 3 text 2 Show all 7")
 	page.wantHTML(`<th scope="row">2026-01</th><td class="number">3</td>`, `<th scope="row">2026-03</th><td class="number">2</td>`,
 		`<p class="scale" aria-hidden="true"><span>8</span><span>0</span></p>`)
-	all := e.get(t, "alice", page.link("Show all 7 answers to “Name”"))
-	testkit.Same(t, "all answers are in rows", len(rowIDs(all)), 7)
 }

@@ -22,7 +22,7 @@ var embedPages = map[string]string{"101.md": "---\ntitle: Team feedback\nview: [
 func embedding(t *testing.T, ancestors ...string) *browser {
 	t.Helper()
 	e := newEnv(t, embedPages, func(o *envOptions) { o.FrameAncestors = ancestors })
-	return e.browserAt(t, "https://forms.example").stay()
+	return e.browserAt("https://forms.example").stay()
 }
 
 // signInFramed signs in within a frame, and comes back to the form.
@@ -42,22 +42,19 @@ func (a *answer) wantPage(status int, texts ...string) {
 
 func (a *answer) location() string { return a.header.Get("Location") }
 
-// framable checks that an answer may be framed by the wiki alone.
-func framable(t *testing.T, a *answer) {
-	t.Helper()
-	policy := a.header.Get("Content-Security-Policy")
-	if !strings.HasSuffix(policy, "; frame-ancestors "+wikiSite+" http://other.example:8090") || a.header.Get("X-Frame-Options") != "" {
-		t.Errorf("%s can't be framed: %q", a.path, a.header)
+// wantAncestors checks who may frame an answer.
+func (a *answer) wantAncestors(ancestors, options string) {
+	a.t.Helper()
+	a.wantHeader("X-Frame-Options", options)
+	if policy := a.header.Get("Content-Security-Policy"); !strings.HasSuffix(policy, "; frame-ancestors "+ancestors) {
+		a.t.Errorf("%s: %q", a.path, policy)
 	}
 }
 
-// closed checks that nobody may frame an answer.
-func closed(t *testing.T, a *answer) {
-	t.Helper()
-	policy := a.header.Get("Content-Security-Policy")
-	if !strings.HasSuffix(policy, "; frame-ancestors 'none'") || a.header.Get("X-Frame-Options") != "DENY" {
-		t.Errorf("%s can be framed: %q", a.path, a.header)
-	}
+// wantClosed checks that nobody may frame an answer.
+func (a *answer) wantClosed() {
+	a.t.Helper()
+	a.wantAncestors("'none'", "DENY")
 }
 
 // embedded are addresses below /embed/, also such as have no page.
@@ -86,10 +83,11 @@ func TestFrameAncestors(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
 			for _, site := range []string{"none", "cross-site"} {
 				for _, p := range embedded {
-					framable(t, b.request(method, p, urlencoded, http.NoBody, "Sec-Fetch-Site", site))
+					b.request(method, p, urlencoded, http.NoBody, "Sec-Fetch-Site", site).
+						wantAncestors(wikiSite+" http://other.example:8090", "")
 				}
 				for _, p := range others {
-					closed(t, b.request(method, p, urlencoded, http.NoBody, "Sec-Fetch-Site", site))
+					b.request(method, p, urlencoded, http.NoBody, "Sec-Fetch-Site", site).wantClosed()
 				}
 			}
 		}
@@ -100,10 +98,10 @@ func TestFrameAncestors(t *testing.T) {
 func TestNoFrameAncestors(t *testing.T) {
 	b := embedding(t)
 	for _, p := range append(others, embedded...) {
-		closed(t, b.get(p))
+		b.get(p).wantClosed()
 	}
 	b.signInFramed("alice")
-	closed(t, b.get("/embed"+formPath))
+	b.get("/embed" + formPath).wantClosed()
 }
 
 // TestFramedCookie: the cookie counts in frames of one site only.
@@ -111,16 +109,12 @@ func TestFramedCookie(t *testing.T) {
 	b := embedding(t, wikiSite)
 	b.signInFramed("alice")
 	b.get("/embed"+formPath).wantPage(200, "Signed in as <bdi>alice</bdi>", `<form class="form"`)
-	if a := b.get(formPath); a.location() != "/login?next="+url.QueryEscape(formPath) {
-		t.Errorf("the cookie of frames opens other pages: %d", a.status)
-	}
+	testkit.Same(t, "another page leads", b.get(formPath).location(), "/login?next="+url.QueryEscape(formPath))
 	a := b.postForm("/embed/logout?next="+url.QueryEscape("/embed"+formPath), nil)
 	if set := a.header.Get("Set-Cookie"); !strings.Contains(set, "__Host-formulary-embed=; Path=/; Max-Age=0") || !strings.HasSuffix(set, "; Partitioned") {
 		t.Errorf("sign-out: %q", set)
 	}
-	if to := "/embed/login?next=" + url.QueryEscape("/embed"+formPath); a.location() != to {
-		t.Errorf("sign-out led to %s", a.location())
-	}
+	testkit.Same(t, "sign-out leads", a.location(), "/embed/login?next="+url.QueryEscape("/embed"+formPath))
 }
 
 // TestOrdinarySessionInFrame: browsers send the ordinary cookie within pages of the
@@ -133,18 +127,14 @@ func TestOrdinarySessionInFrame(t *testing.T) {
 		a := b.get("/embed" + formPath)
 		a.wantPage(200, "Signed in as <bdi>alice</bdi>", `action="/embed/logout?next=`)
 		stays(t, a)
-		if a := b.get("/embed/login?next=/embed" + formPath); a.location() != "/embed"+formPath {
-			t.Errorf("%s: asked to sign in: %d", at, a.status)
-		}
+		testkit.Same(t, "the sign-in leads", b.get("/embed/login?next=/embed"+formPath).location(), "/embed"+formPath)
 		b.send("/embed"+formPath, with(a.values(), "comment", "a")).want(303)
 
 		a = b.postForm("/embed/logout", nil)
 		if set := a.header.Values("Set-Cookie"); len(set) != 1 || !strings.Contains(set[0], "formulary=; Path=/; Max-Age=0") {
 			t.Errorf("%s: sign-out: %q", at, set)
 		}
-		if a := b.get(formPath); !strings.HasPrefix(a.location(), "/login?") {
-			t.Errorf("%s: after the sign-out: %d", at, a.status)
-		}
+		wantStart(t, "after the sign-out", b.get(formPath).location(), "/login?")
 	}
 }
 
@@ -161,8 +151,7 @@ func TestTwoSessionsInFrame(t *testing.T) {
 	}
 	b.signInFramed("alice")
 	b.postForm("/login", credentials("bob", "")).want(303)
-	u, _ := url.Parse(b.at)
-	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: "__Host-formulary-embed", Value: "expired", Path: "/", Secure: true}})
+	b.setCookie("__Host-formulary-embed", "expired")
 	b.get("/embed"+formPath).wantPage(200, "Signed in as <bdi>bob</bdi>")
 }
 
@@ -171,9 +160,7 @@ func TestTwoSessionsInFrame(t *testing.T) {
 func TestFramedForm(t *testing.T) {
 	b := embedding(t, wikiSite)
 	a := b.get("/embed" + formPath)
-	if to := "/embed/login?next=" + url.QueryEscape("/embed"+formPath); a.location() != to {
-		t.Fatalf("led to %s, want %s", a.location(), to)
-	}
+	testkit.Same(t, "leads to", a.location(), "/embed/login?next="+url.QueryEscape("/embed"+formPath))
 	a = b.get(a.location())
 	a.wantPage(200, `action="/embed/login"`, `href="`+formPath+`" target="_blank" rel="noopener"`)
 	a = b.postForm("/embed/login", url.Values{"username": {"alice"}, "password": {"wrong"}, "next": {"/embed" + formPath}})
@@ -186,17 +173,12 @@ func TestFramedForm(t *testing.T) {
 		`<a href="`+formPath+`/results" target="_blank" rel="noopener">Results</a>`)
 	stays(t, a)
 
-	form := a.values()
-	a = b.send("/embed"+formPath, form)
+	a = b.send("/embed"+formPath, a.values())
 	a.wantPage(422, "There is a problem")
 	stays(t, a)
-	form.Set("comment", "Good")
-	a = b.send("/embed"+formPath, form)
-	if a.want(303); !strings.HasPrefix(a.location(), "/embed"+formPath+"/submission/") {
-		t.Fatalf("led to %s", a.location())
-	}
-	sent := strings.TrimSuffix(a.location(), "?sent")
-	a = b.get(a.location())
+	const sent = "/embed" + formPath + "/submission/1"
+	testkit.Same(t, "leads to", b.send("/embed"+formPath, with(a.values(), "comment", "Good")).location(), sent+"?sent")
+	a = b.get(sent + "?sent")
 	a.wantPage(200, "This is what was sent", `href="`+sent+`/change"`)
 	a.wantNoHTML("/delete", "Go to the page")
 	a.wantHTML(`action="/embed/logout?next=%2Fembed%2Fpage%2F101%2Fform%2Ffeedback"`)
@@ -204,12 +186,7 @@ func TestFramedForm(t *testing.T) {
 	a = b.get(sent + "/change")
 	a.wantPage(200, `action="`+sent+`/change"`)
 	stays(t, a)
-	form = a.values()
-	form.Set("comment", "Better")
-	a = b.send(sent+"/change", form)
-	if a.want(303); a.location() != sent+"?saved" {
-		t.Errorf("led to %s", a.location())
-	}
+	testkit.Same(t, "leads to", b.send(sent+"/change", with(a.values(), "comment", "Better")).location(), sent+"?saved")
 }
 
 // A frame without a form says so to embed.js, which gives the block back. It does not
@@ -234,7 +211,7 @@ func TestFrameOfBrokenForm(t *testing.T) {
 		"  - {id: dish, type: textfeld, label: Dish}\n```\n"}, func(o *envOptions) { o.FrameAncestors = []string{wikiSite} })
 	const path = "/embed/page/101/form/lunch"
 	for user, sees := range map[string]bool{"alice": true, "bob": false} {
-		b := e.browserAt(t, "https://forms.example").stay()
+		b := e.browserAt("https://forms.example").stay()
 		b.signInFramed(user)
 		a := b.get(path)
 		if !sees {
@@ -295,9 +272,7 @@ func TestFrameWithoutTLS(t *testing.T) {
 		t.Error("a session was made")
 	}
 	b.get("/embed/none").want(404)
-	if a := b.get(formPath); !strings.HasPrefix(a.location(), "/login?") {
-		t.Errorf("the page by itself: %d", a.status)
-	}
+	wantStart(t, "the page by itself leads", b.get(formPath).location(), "/login?")
 }
 
 // TestOtherSites: another site's page can't use the cookie, although browsers
@@ -305,8 +280,8 @@ func TestFrameWithoutTLS(t *testing.T) {
 func TestOtherSites(t *testing.T) {
 	b := embedding(t, wikiSite)
 	b.signInFramed("alice")
-	form := b.get("/embed" + formPath).values()
-	form.Set("comment", "forged")
+	b.postForm("/login", credentials("alice", ""))
+	form := with(b.get("/embed"+formPath).values(), "comment", "forged")
 	for _, header := range [][]string{
 		{"Sec-Fetch-Site", "cross-site"},
 		{"Sec-Fetch-Site", "same-site"},
@@ -314,12 +289,13 @@ func TestOtherSites(t *testing.T) {
 		{"Origin", "null"},
 		{"Sec-Fetch-Site", "cross-site", "Origin", wikiSite},
 	} {
-		for _, p := range []string{"/embed" + formPath, "/embed" + formPath + "/submission/1/change", "/embed/login", "/embed/logout"} {
+		for _, p := range []string{
+			"/embed" + formPath, "/embed" + formPath + "/submission/1/change", "/embed/login", "/embed/logout",
+			formPath, "/login", "/logout", "/author",
+		} {
 			a := b.postForm(p, form, header...)
 			a.wantPage(403, "on behalf of another site")
-			if a.header.Get("Set-Cookie") != "" {
-				t.Errorf("%s %q: the session has changed", p, header)
-			}
+			a.wantHeader("Set-Cookie", "")
 		}
 	}
 	b.send("/embed"+formPath, form).want(303)

@@ -29,6 +29,7 @@ import (
 // env is the pages on a real store.
 type env struct {
 	*testsite.Site
+	t     testing.TB
 	site  *Site
 	users map[string]*browser // see ask
 }
@@ -52,7 +53,7 @@ func newEnv(t testing.TB, files map[string]string, change ...func(*envOptions)) 
 
 func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, change ...func(*envOptions)) *env {
 	t.Helper()
-	e := &env{Site: testsite.On(t, on, files), users: map[string]*browser{}}
+	e := &env{t: t, Site: testsite.On(t, on, files), users: map[string]*browser{}}
 	e.Clock.Set(began)
 	o := envOptions{
 		Options: Options{Key: testsite.Key},
@@ -77,7 +78,15 @@ func newEnvOn(t testing.TB, on enginetest.Engine, files map[string]string, chang
 func newAlice(t testing.TB, files map[string]string, change ...func(*envOptions)) (*env, *browser) {
 	t.Helper()
 	e := newEnv(t, files, change...)
-	return e, e.signedIn(t, "alice")
+	return e, e.signedIn("alice")
+}
+
+// edit changes page files and has them read.
+func (e *env) edit(files map[string]string) {
+	e.t.Helper()
+	for name, text := range files {
+		e.Write(e.t, name, text)
+	}
 }
 
 // browser is a client with cookies of its own. It follows redirects.
@@ -106,16 +115,16 @@ func (n *noted) Anonymous()          { n.user, n.anonymous = "", true }
 func (n *noted) RequestID() string   { return "" }
 func (n *noted) Working()            {}
 
-func (e *env) browser(t testing.TB) *browser {
-	t.Helper()
-	return e.browserAt(t, "http://forms.example")
+func (e *env) browser() *browser {
+	e.t.Helper()
+	return e.browserAt("http://forms.example")
 }
 
-func (e *env) browserAt(t testing.TB, at string) *browser {
-	t.Helper()
+func (e *env) browserAt(at string) *browser {
+	e.t.Helper()
 	jar, err := cookiejar.New(nil)
-	testkit.Must(t, err)
-	b := &browser{t: t, env: e, at: at}
+	testkit.Must(e.t, err)
+	b := &browser{t: e.t, env: e, at: at}
 	b.client = &http.Client{Jar: jar, Transport: b}
 	return b
 }
@@ -157,12 +166,12 @@ func credentials(user, next string) url.Values {
 }
 
 // signedIn is the browser of somebody who has signed in.
-func (e *env) signedIn(t testing.TB, user string) *browser {
-	t.Helper()
-	b := e.browser(t)
+func (e *env) signedIn(user string) *browser {
+	e.t.Helper()
+	b := e.browser()
 	p := b.postForm("/login", credentials(user, "/"))
 	if p.status != 200 || p.path != "/" {
-		t.Fatalf("sign in as %s: %d at %s\n%s", user, p.status, p.path, p.text())
+		e.t.Fatalf("sign in as %s: %d at %s\n%s", user, p.status, p.path, p.text())
 	}
 	return b
 }
@@ -181,28 +190,20 @@ type answer struct {
 func (b *browser) request(method, path, contentType string, body io.Reader, header ...string) *answer {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), method, b.at+path, body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+	testkit.Must(b.t, err)
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
 	}
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
 	response, err := b.client.Do(r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Must(b.t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Must(b.t, err)
 	root, err := html.Parse(bytes.NewReader(text))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Must(b.t, err)
 	return &answer{b.t, response.StatusCode, response.Request.URL.RequestURI(), response.Header, string(text), root}
 }
 
@@ -369,6 +370,23 @@ func (a *answer) values() url.Values {
 	return values
 }
 
+// wantValues checks what the form of the page would send, in pairs of a name and its values.
+func (a *answer) wantValues(pairs ...string) {
+	a.t.Helper()
+	values := a.values()
+	for pair := range slices.Chunk(pairs, 2) {
+		testkit.Same(a.t, a.path+": "+pair[0], strings.Join(values[pair[0]], ";"), pair[1])
+	}
+}
+
+// wantHeader checks the header, in pairs of a name and a value.
+func (a *answer) wantHeader(pairs ...string) {
+	a.t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		testkit.Same(a.t, a.path+": "+pair[0], a.header.Get(pair[0]), pair[1])
+	}
+}
+
 func rawText(n *html.Node) string {
 	if n.FirstChild == nil {
 		return ""
@@ -394,9 +412,7 @@ func (a *answer) want(status int, texts ...string) {
 		a.t.Errorf("%s: status %d, want %d", a.path, a.status, status)
 	}
 	for _, text := range texts {
-		if !strings.Contains(a.text(), text) {
-			a.t.Errorf("%s: no %q in: %s", a.path, text, a.text())
-		}
+		testkit.Contains(a.t, a.path, a.text(), text)
 	}
 }
 
@@ -404,9 +420,7 @@ func (a *answer) want(status int, texts ...string) {
 func (a *answer) wantHTML(texts ...string) {
 	a.t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(a.body, text) {
-			a.t.Errorf("%s: no %s in\n%s", a.path, text, a.body)
-		}
+		testkit.Contains(a.t, a.path, a.body, text)
 	}
 }
 
@@ -420,10 +434,18 @@ func (a *answer) wantNoHTML(texts ...string) {
 	}
 }
 
+// wantStart fails the test unless a text begins with another one.
+func wantStart(t testing.TB, what, text, start string) {
+	t.Helper()
+	if !strings.HasPrefix(text, start) {
+		t.Errorf("%s: got %.500q, want %q at the start", what, text, start)
+	}
+}
+
 func with(values url.Values, pairs ...string) url.Values {
 	values = maps.Clone(values)
-	for i := 0; i < len(pairs); i += 2 {
-		values[pairs[i]] = []string{pairs[i+1]}
+	for pair := range slices.Chunk(pairs, 2) {
+		values[pair[0]] = pair[1:]
 	}
 	return values
 }

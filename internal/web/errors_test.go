@@ -40,7 +40,7 @@ func TestErrorsOfDownloadsArePages(t *testing.T) {
 // A redirect may set a cookie, and where it leads to depends on the user.
 func TestRedirectsAreNotStored(t *testing.T) {
 	e := newEnv(t, map[string]string{"1-files.md": fileWiki})
-	b := e.browser(t).stay()
+	b := e.browser().stay()
 	for _, p := range []*answer{b.get("/"), b.get("/page/1/form/files"), b.postForm("/login", credentials("alice", "/"))} {
 		if p.status != 303 || p.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: status %d, %v", p.path, p.status, p.header)
@@ -51,7 +51,7 @@ func TestRedirectsAreNotStored(t *testing.T) {
 // Somebody who opens a page while the database is away is asked to try again.
 func TestOutage(t *testing.T) {
 	e := newEnvOn(t, enginetest.SQLite, wiki)
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	testkit.Must(t, e.Engine.Close())
 	wantLater := func(what string, p *answer) {
 		t.Helper()
@@ -63,7 +63,7 @@ func TestOutage(t *testing.T) {
 	}
 	wantLater("send a form", b.send(survey, url.Values{"comment": {"x"}}))
 	wantLater("sign out", b.postForm("/logout", nil))
-	wantLater("sign in", e.browser(t).postForm("/login", credentials("bob", "")))
+	wantLater("sign in", e.browser().postForm("/login", credentials("bob", "")))
 }
 
 // fullSessions is a store whose disk is full.
@@ -75,7 +75,7 @@ func (fullSessions) CreateSession(context.Context, store.Session) error {
 
 func TestSignInOnAFullDisk(t *testing.T) {
 	e := newEnv(t, wiki, func(o *envOptions) { o.sessions.Store = fullSessions{o.sessions.Store} })
-	p := e.browser(t).postForm("/login", credentials("alice", ""))
+	p := e.browser().postForm("/login", credentials("alice", ""))
 	p.want(507, "There is no room")
 	testkit.Same(t, "Retry-After", p.header.Get("Retry-After"), "2")
 }

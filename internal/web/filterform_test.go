@@ -27,7 +27,7 @@ fields:
 // TestFilterControls has the controls of a filter follow its field.
 func TestFilterControls(t *testing.T) {
 	e := newEnv(t, page1("", kindsForm))
-	e.get(t, "alice", feedbackResults).wantNoHTML("Condition", `name="_value"`) // a field comes first
+	e.get("alice", feedbackResults).wantNoHTML("Condition", `name="_value"`) // a field comes first
 	for field, want := range map[string]string{
 		"name":       "text: contains, is, is not, is one of (separated by ;), is empty, is not empty",
 		"state":      "New Open: is one of, is not, is empty, is not empty",
@@ -45,11 +45,11 @@ func TestFilterControls(t *testing.T) {
 	} {
 		// With JavaScript the controls alone are asked for. Without it, "Apply"
 		// shows them, also if they were those of another field.
-		part := e.get(t, "alice", feedbackResults+"?_part=filter&_field="+field)
+		part := e.get("alice", feedbackResults+"?_part=filter&_field="+field)
 		part.wantNoHTML("<title>", "Apply")
 		for _, page := range []*answer{
-			part, e.get(t, "alice", feedbackResults+"?q=&_field="+field),
-			e.get(t, "alice", feedbackResults+"?q=&_rule=other&_operator=equals&_value=x&_field="+field),
+			part, e.get("alice", feedbackResults+"?q=&_field="+field),
+			e.get("alice", feedbackResults+"?q=&_rule=other&_operator=equals&_value=x&_field="+field),
 		} {
 			if got := controlsOf(page); got != want {
 				t.Errorf("%s of %s: %s\nwant %s", page.path, field, got, want)
@@ -57,7 +57,7 @@ func TestFilterControls(t *testing.T) {
 			page.wantHTML(`<input type="hidden" name="_rule" value="` + field + `">`)
 		}
 	}
-	e.expect(t, 422, "alice", feedbackResults+"?_field=name&_operator=equals&_value=").wantHTML(
+	e.expect(422, "alice", feedbackResults+"?_field=name&_operator=equals&_value=").wantHTML(
 		`<a href="#filter-value">“Value” is required</a>`)
 }
 
@@ -83,16 +83,16 @@ var barPattern = regexp.MustCompile(`<a href="([^"]+)" title="Show these">(?s:.*
 func TestBarsLeadToWhatTheyCount(t *testing.T) {
 	e := newEnv(t, page1("", kindsForm))
 	for _, topics := range []string{"Food", "Fast Food", "Food;Room", "Fast Food;Room", "Room", ""} {
-		e.submit(t, "alice", 1, "feedback", "topics", topics, "state", "Open")
+		e.submit("alice", 1, "feedback", "topics", topics, "state", "Open")
 	}
 	var counts []string
-	for _, bar := range barPattern.FindAllStringSubmatch(e.get(t, "alice", feedbackResults).body, -1) {
-		page := e.get(t, "alice", stdhtml.UnescapeString(bar[1]))
+	for _, bar := range barPattern.FindAllStringSubmatch(e.get("alice", feedbackResults).body, -1) {
+		page := e.get("alice", stdhtml.UnescapeString(bar[1]))
 		testkit.Same(t, page.path, fmt.Sprint(len(rowIDs(page))), bar[2])
 		counts = append(counts, bar[2])
 	}
 	testkit.Diff(t, "bars", counts, []string{"6", "2", "2", "3"})
-	page := e.get(t, "alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01")
+	page := e.get("alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01")
 	page.want(200, "Topics includes Food", "Sent is before 2030-01-01")
 }
 
@@ -107,6 +107,7 @@ func TestFiltersThatAreAdded(t *testing.T) {
 		state&_operator=not-equals&_value=New&_value=Open | filter[state][not-equals]=New&filter[state][not-equals]=Open | State is not Brand new
 		topics&_operator=contains&_value=Food&_value=Room | filter[topics][contains]=Food&filter[topics][contains]=Room | Topics includes Room
 		topics&_operator=equals&_value=Food&_value=Room | filter[topics][equals]=Food;Room | Topics is exactly Food;Room
+		score&_operator=greater-than&_value=+1.234,5+ | filter[score][greater-than]=1234.5 | Score is above 1234.5
 		score&_operator=between&_value=1,5&_to=2 | filter[score][between]=1.5;2 | Score is between 1.5 and 2
 		score&_operator=between&_value=&_to=2 | filter[score][between]=;2 | Score is at most 2
 		score&_operator=between&_value=1&_to= | filter[score][between]=1; | Score is at least 1
@@ -115,12 +116,12 @@ func TestFiltersThatAreAdded(t *testing.T) {
 		day&_operator=last-month&_value=2020-01-01&_to= | filter[day][between]=2026-02-01;2026-02-28 | Day is between
 		_timestamp&_operator=last-7-days | filter[_timestamp][between]=2026-03-25;2026-03-31 | Sent is between
 	`) {
-		a := e.expect(t, 303, "alice", feedbackResults+"?_field="+row[0])
+		a := e.expect(303, "alice", feedbackResults+"?_field="+row[0])
 		got, err := url.QueryUnescape(a.header.Get("Location"))
 		if _, query, _ := strings.Cut(got, "?"); err != nil || query != row[1] {
 			t.Errorf("%s leads to %s, want %s", row[0], got, row[1])
 		}
-		e.get(t, "alice", a.header.Get("Location")).want(200, row[2])
+		e.get("alice", a.header.Get("Location")).want(200, row[2])
 	}
 	for _, row := range testkit.Rows(`
 		score&_operator=between&_value=&_to= | is required
@@ -131,6 +132,6 @@ func TestFiltersThatAreAdded(t *testing.T) {
 		grade&_operator=greater-than&_value=1&_value=2 | must be a single value
 		state&_operator=one-of | is required
 	`) {
-		e.expect(t, 422, "alice", feedbackResults+"?_field="+row[0]).wantHTML("“Value” ", row[1])
+		e.expect(422, "alice", feedbackResults+"?_field="+row[0]).wantHTML("“Value” ", row[1])
 	}
 }

@@ -63,10 +63,11 @@ func TestOddBodiesInTheReadersLanguage(t *testing.T) {
 	e, b := newAlice(t, page1("", tripForm))
 	b.reads("de")
 	open := b.get(leavePath)
-	e.Write(t, "1.md", page1("", strings.Replace(tripForm, "type: textfield", "type: file", 1))["1.md"])
+	e.edit(page1("", strings.Replace(tripForm, "type: textfield", "type: file", 1)))
 	b.send(leavePath, with(open.values(), "city", "Rom", "class", "a")).want(422,
 		german.Say(named("Stadt", forms.Say("must be sent as a file: the part needs a filename"))))
 	unreadable := german.Text("The form can't be read. Open the page again, and try once more.")
+	b.postForm(leavePath, open.values()).want(400, unreadable)
 	b.request("POST", leavePath, "multipart/form-data; boundary=b; charset=latin1", strings.NewReader("x")).want(415, unreadable)
 	b.request("POST", leavePath, "multipart/form-data; boundary=b", strings.NewReader("--b\r\n"+
 		"Content-Disposition: form-data; name=city\r\nContent-Transfer-Encoding: base64\r\n\r\nUm9t\r\n--b--\r\n")).want(400, unreadable)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -16,12 +17,12 @@ import (
 
 // ask is a GET by a user, who signs in at the first time. Without a user it has no
 // session. It follows no redirects.
-func (e *env) ask(t testing.TB, user, path string) *answer {
-	t.Helper()
+func (e *env) ask(user, path string) *answer {
+	e.t.Helper()
 	if e.users[user] == nil {
-		b := e.browser(t)
+		b := e.browser()
 		if user != "" {
-			b = e.signedIn(t, user)
+			b = e.signedIn(user)
 		}
 		e.users[user] = b.stay()
 	}
@@ -29,24 +30,24 @@ func (e *env) ask(t testing.TB, user, path string) *answer {
 }
 
 // expect is a page with one status only.
-func (e *env) expect(t testing.TB, status int, user, path string) *answer {
-	t.Helper()
-	a := e.ask(t, user, path)
+func (e *env) expect(status int, user, path string) *answer {
+	e.t.Helper()
+	a := e.ask(user, path)
 	if a.status != status {
-		t.Fatalf("GET %s by %q: status %d, want %d\n%s", path, user, a.status, status, a.body)
+		e.t.Fatalf("GET %s by %q: status %d, want %d\n%s", path, user, a.status, status, a.body)
 	}
 	return a
 }
 
 // get is a page that must be there.
-func (e *env) get(t testing.TB, user, path string) *answer {
-	t.Helper()
-	return e.expect(t, 200, user, path)
+func (e *env) get(user, path string) *answer {
+	e.t.Helper()
+	return e.expect(200, user, path)
 }
 
 // list is the list of a form that the API sends.
-func (e *env) list(t testing.TB, user, form, query string) string {
-	t.Helper()
+func (e *env) list(user, form, query string) string {
+	e.t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/?"+query, http.NoBody)
 	r.SetPathValue("pageId", "1")
 	r.SetPathValue("formId", form)
@@ -57,23 +58,21 @@ func (e *env) list(t testing.TB, user, form, query string) string {
 	if err == nil {
 		err = encode.SendList(w, c, access, encode.ListView{Params: request.ReadParams(query)}, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
 	}
-	testkit.Must(t, err)
+	testkit.Must(e.t, err)
 	return w.Body.String()
 }
 
 // submit stores a submission, from pairs of a field id and a value.
-func (e *env) submit(t testing.TB, user string, page int64, form string, idsAndValues ...string) int64 {
-	t.Helper()
-	access, err := e.site.Backend.Service.Form(t.Context(), e.Users.Identity(user), page, form)
-	testkit.Must(t, err)
+func (e *env) submit(user string, page int64, form string, idsAndValues ...string) int64 {
+	e.t.Helper()
+	access, err := e.site.Backend.Service.Form(e.t.Context(), e.Users.Identity(user), page, form)
+	testkit.Must(e.t, err)
 	var answers []forms.Answer
-	for i := 0; i < len(idsAndValues); i += 2 {
-		answers = append(answers, forms.Answer{FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
+	for pair := range slices.Chunk(idsAndValues, 2) {
+		answers = append(answers, forms.Answer{FieldID: pair[0], Value: pair[1]})
 	}
-	sub, _, err := access.Create(t.Context(), answers, "")
-	if err != nil {
-		t.Fatalf("submit %q: %v", idsAndValues, err)
-	}
+	sub, _, err := access.Create(e.t.Context(), answers, "")
+	testkit.Must(e.t, err)
 	return sub.ID
 }
 
@@ -95,42 +94,53 @@ func (b *browser) cookie() string {
 	return ""
 }
 
-func (b *browser) setCookie(id string) {
+func (b *browser) setCookie(name, id string) {
 	u, _ := url.Parse(b.at)
-	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: cookieName, Value: id, Path: "/"}})
+	b.client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: id, Path: "/", Secure: u.Scheme == "https"}})
 }
 
 // own are the submissions that are stored under a name.
-func (e *env) own(t testing.TB, user string, pageID int64, formID string) []forms.Submission {
-	t.Helper()
+func (e *env) own(user string, pageID int64, formID string) []forms.Submission {
+	e.t.Helper()
 	var list []forms.Submission
-	err := e.Store.Scan(t.Context(), store.Query{PageID: pageID, FormID: formID, Username: &user}, func(s forms.Submission) error {
+	query := store.Query{PageID: pageID, FormID: formID, Username: &user}
+	err := e.Store.Scan(e.t.Context(), query, func(s forms.Submission) error {
 		s.Entries = append(forms.Entries(nil), s.Entries...)
 		list = append(list, s)
 		return nil
 	})
-	testkit.Must(t, err)
+	testkit.Must(e.t, err)
 	return list
 }
 
-func (e *env) count(t testing.TB, user string, pageID int64, formID string) int {
-	t.Helper()
-	return len(e.own(t, user, pageID, formID))
+func (e *env) count(user string, pageID int64, formID string) int {
+	e.t.Helper()
+	return len(e.own(user, pageID, formID))
 }
 
-func (e *env) latest(t testing.TB, user string, pageID int64, formID string) forms.Submission {
-	t.Helper()
-	list := e.own(t, user, pageID, formID)
+func (e *env) latest(user string, pageID int64, formID string) forms.Submission {
+	e.t.Helper()
+	list := e.own(user, pageID, formID)
 	if len(list) == 0 {
-		t.Fatalf("%s has sent nothing", user)
+		e.t.Fatalf("%s has sent nothing", user)
 	}
 	return list[len(list)-1]
 }
 
 // stored are the values of the latest submission of alice to a form of page 1.
-func (e *env) stored(t testing.TB, form string) map[string]string {
-	t.Helper()
-	return valuesOf(t, e.latest(t, "alice", 1, form))
+func (e *env) stored(form string) map[string]string {
+	e.t.Helper()
+	return valuesOf(e.t, e.latest("alice", 1, form))
+}
+
+// wantStored checks answers of the latest submission of alice to a form of page 1, in pairs
+// of a field id and a value, which is empty if there is no answer.
+func (e *env) wantStored(form string, pairs ...string) {
+	e.t.Helper()
+	stored := e.stored(form)
+	for pair := range slices.Chunk(pairs, 2) {
+		testkit.Same(e.t, "stored "+pair[0], stored[pair[0]], pair[1])
+	}
 }
 
 func valuesOf(t testing.TB, s forms.Submission) map[string]string {

@@ -27,9 +27,9 @@ func TestHistoryOfSeveralAnswers(t *testing.T) {
 // remove it. Package service decides who reads what.
 func TestHistory(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", requestForm+"  - {id: why, type: textbox, label: Why}\n"))
-	e.submit(t, "alice", 1, "feedback", "name", "Ann")
+	e.submit("alice", 1, "feedback", "name", "Ann")
 	const path = "/page/1/form/feedback/submission/1"
-	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	alice, carol := e.signedIn("alice"), e.signedIn("carol")
 	alice.get(path).wantNoHTML("History")
 	e.Clock.Advance(time.Minute)
 	alice.fill(path+"/change", "name", "Anna").want(200, "NameAnn →became Anna")
@@ -112,7 +112,7 @@ func TestHistoryBounds(t *testing.T) {
 // characters are all escaped.
 func TestLargestHistory(t *testing.T) {
 	e := newEnv(t, page1("", "form: feedback\nfields:\n  - {id: a, type: textbox, label: A}\n"))
-	e.submit(t, "alice", 1, "feedback", "a", strings.Repeat(`"`, 900_000))
+	e.submit("alice", 1, "feedback", "a", strings.Repeat(`"`, 900_000))
 	access, err := e.site.Backend.Service.Form(t.Context(), e.Users.Identity("carol"), 1, "feedback")
 	testkit.Must(t, err)
 	for i := range 30 {
@@ -125,9 +125,9 @@ func TestLargestHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page := e.get(t, "alice", "/page/1/form/feedback/submission/1")
+	page := e.get("alice", "/page/1/form/feedback/submission/1")
 	page.want(200, "change 28 →", "Show all changes in full")
-	all := e.get(t, "alice", page.link("Show all changes in full"))
+	all := e.get("alice", page.link("Show all changes in full"))
 	all.want(200, "change 28", "There is more, which the API can tell.")
 	if got := len(all.body) - len(page.body); got < 100_000 || got > 1<<20 {
 		t.Errorf("the whole history has %d bytes more", got)

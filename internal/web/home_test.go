@@ -25,17 +25,17 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 			"options: [New, {value: ok, label: Granted}], default: New}\n```\n",
 		"2.md": "---\ntitle: Travel\nedit: [carol]\n---\n```form\nform: f\ntitle: Trip\nlimit: 1\n" + fields + "options: [ok]}\n```\n",
 	}, func(o *envOptions) { o.Version = "0.1.0" })
-	e.submit(t, "alice", 1, "f", "a", "first")
-	e.submit(t, "alice", 1, "f", "a", "second")
-	e.submit(t, "bob", 2, "f", "a", "x")
+	e.submit("alice", 1, "f", "a", "first")
+	e.submit("alice", 1, "f", "a", "second")
+	e.submit("bob", 2, "f", "a", "x")
 	wants := func(user string, want ...string) *answer {
 		t.Helper()
-		home := e.get(t, user, "/")
+		home := e.get(user, "/")
 		testkit.Diff(t, user, home.rows(), want)
 		return home
 	}
 	wants("carol", "Leave 898 of 900 places left 2 waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
-	carol := e.signedIn(t, "carol")
+	carol := e.signedIn("carol")
 	carol.fill("/page/1/form/f/submission/1/change", "state", "ok")
 	home := wants("carol", "Leave 898 of 900 places left 1 waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
 	list := carol.get(home.link("1 waiting in “Leave”"))
@@ -46,15 +46,15 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	wants("alice", "Leave 898 of 900 places left", "Trip Travel Full",
 		"My submission: Leave second State New 2025-11-15", "My submission: Leave first State Granted 2025-11-15")
 	for range 200 {
-		e.submit(t, "bob", 1, "f")
+		e.submit("bob", 1, "f")
 	}
-	e.get(t, "carol", "/").wantHTML(`<p class="version"><bdi>Formulary 0.1.0</bdi></p>`)
-	e.get(t, "alice", "/").wantNoHTML("0.1.0") // she may edit no page
+	e.get("carol", "/").wantHTML(`<p class="version"><bdi>Formulary 0.1.0</bdi></p>`)
+	e.get("alice", "/").wantNoHTML("0.1.0") // she may edit no page
 	wants("carol", "Leave 698 of 900 places left 201 waiting in “Leave”", "Trip Travel Full 1 waiting in “Trip”")
-	page := e.get(t, "carol", "/page/1/form/f")
+	page := e.get("carol", "/page/1/form/f")
 	page.want(200, "201 waiting in “Leave”")
-	e.get(t, "carol", page.link("201 waiting in “Leave”")).want(200, "of 201")
-	e.get(t, "alice", "/page/1/form/f").wantNoHTML("waiting")
+	e.get("carol", page.link("201 waiting in “Leave”")).want(200, "of 201")
+	e.get("alice", "/page/1/form/f").wantNoHTML("waiting")
 }
 
 // A number that is not final has a plus, and a form that nobody could look at may have some.

@@ -71,11 +71,11 @@ func TestHostileTexts(t *testing.T) {
 	views := map[string]map[string]*answer{}
 	for i, text := range texts {
 		e.Users.Add(text, fmt.Sprint("readers", i+1))
-		views[text] = e.viewsOf(t, i+1, text)
+		views[text] = e.viewsOf(i+1, text)
 	}
 	for _, text := range hostileTexts {
 		for name, page := range views[text] {
-			checkInertPage(t, name, page)
+			page.wantInert(name)
 			if got, want := skeleton(page.root), skeleton(views[harmless(text)][name].root); got != want {
 				t.Errorf("%s: %q changes the page at …%s", name, text, firstDifference(got, want))
 			}
@@ -85,12 +85,14 @@ func TestHostileTexts(t *testing.T) {
 
 // viewsOf are all pages that show a text which somebody else has chosen: by the
 // page, the user's name, the answers, or the name of a file.
-func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
-	t.Helper()
-	b := e.signedIn(t, text)
+func (e *env) viewsOf(id int, text string) map[string]*answer {
+	e.t.Helper()
+	b := e.signedIn(text)
 	page := fmt.Sprint("/page/", id)
 	form := page + "/form/one"
-	views := map[string]*answer{"home": b.get("/"), "page": b.get(page), "form": b.get(form), "embedded": e.framed(t, text, "/embed"+form)}
+	views := map[string]*answer{
+		"home": b.get("/"), "page": b.get(page), "form": b.get(form), "embedded": e.framed(text, "/embed"+form),
+	}
 	views["form"].want(200)
 	option := strings.ReplaceAll(text, ";", ",")
 	typed := with(views["form"].values(), "text", text, "line", text, "pick", option, "radio", option, "boxes", option, "state", option, "more", text)
@@ -106,18 +108,18 @@ func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
 	views["results"] = b.get(form + "/results")
 	views["found"] = b.get(form + "/results?q=" + url.QueryEscape(text) + "&filter[line]=" + url.QueryEscape(strings.TrimSpace(text))) // as it is stored
 	parameters := "/results?sort=%[1]s&username=%[1]s&limit=%[1]s&filter[%[1]s]=%[1]s&_field=%[1]s&_operator=%[1]s&_value=%[1]s"
-	checkInertPage(t, "results, refused", b.get(form+fmt.Sprintf(parameters, url.QueryEscape(text))))
+	b.get(form + fmt.Sprintf(parameters, url.QueryEscape(text))).wantInert("results, refused")
 	views["searched"] = b.get("/?q=" + url.QueryEscape(text))
-	views["sign-in"] = e.browser(t).postForm("/login", url.Values{"username": {text}, "password": {"x"}, "next": {text}})
-	views["expired"] = e.browser(t).send(form, typed)
+	views["sign-in"] = e.browser().postForm("/login", url.Values{"username": {text}, "password": {"x"}, "next": {text}})
+	views["expired"] = e.browser().send(form, typed)
 	views["not found"] = b.get(page + "/form/" + url.PathEscape(strings.NewReplacer("/", "", "?", "").Replace(text)))
 	written := strings.SplitN(hostilePage("", text), "```", 3)[1][len("yaml form\n"):]
 	views["author"] = b.write(written)
-	checkInertPage(t, "author, broken", b.write(text+": ["+text))
-	testkit.Same(t, "the author's text", views["author"].textarea("text"), written)
+	b.write(text + ": [" + text).wantInert("author, broken")
+	testkit.Same(e.t, "the author's text", views["author"].textarea("text"), written)
 	for name, page := range views {
 		if page.status >= 500 {
-			t.Errorf("%s: %q: status %d", name, text, page.status)
+			e.t.Errorf("%s: %q: status %d", name, text, page.status)
 		}
 	}
 	return views
@@ -125,9 +127,9 @@ func (e *env) viewsOf(t *testing.T, id int, text string) map[string]*answer {
 
 // framed is a page within a wiki's page, over TLS, for somebody who has signed in
 // there.
-func (e *env) framed(t *testing.T, user, path string) *answer {
-	t.Helper()
-	page := e.browserAt(t, "https://forms.example").postForm("/embed/login", credentials(user, path))
+func (e *env) framed(user, path string) *answer {
+	e.t.Helper()
+	page := e.browserAt("https://forms.example").postForm("/embed/login", credentials(user, path))
 	page.want(200)
 	return page
 }
@@ -163,27 +165,27 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%s, was …%s", got[from:min(len(got), i+80)], want[from:min(len(want), i+80)])
 }
 
-// checkInertPage refuses what could run or load something, or lead elsewhere.
-func checkInertPage(t *testing.T, name string, page *answer) {
-	t.Helper()
-	for n := range page.root.Descendants() {
+// wantInert refuses what could run or load something, or lead elsewhere.
+func (a *answer) wantInert(name string) {
+	a.t.Helper()
+	for n := range a.root.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
 		}
 		if slices.Contains([]string{"iframe", "object", "embed", "base", "style", "template", "math"}, n.Data) {
-			t.Errorf("%s: <%s>", name, n.Data)
+			a.t.Errorf("%s: <%s>", name, n.Data)
 		}
 		if n.Data == "script" && attribute(n, "type") != "application/json" && !strings.HasPrefix(attribute(n, "src"), staticPrefix) {
-			t.Errorf("%s: a script that is not ours", name)
+			a.t.Errorf("%s: a script that is not ours", name)
 		}
-		for _, a := range n.Attr {
+		for _, at := range n.Attr {
 			switch {
-			case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc", a.Key == "formaction":
-				t.Errorf("%s: <%s %s>", name, n.Data, a.Key)
-			case a.Key == "href" || a.Key == "src" || a.Key == "action":
-				u, err := url.Parse(a.Val)
+			case strings.HasPrefix(at.Key, "on"), at.Key == "style", at.Key == "srcdoc", at.Key == "formaction":
+				a.t.Errorf("%s: <%s %s>", name, n.Data, at.Key)
+			case at.Key == "href" || at.Key == "src" || at.Key == "action":
+				u, err := url.Parse(at.Val)
 				if err != nil || u.Host != "" || u.Scheme != "" {
-					t.Errorf("%s: <%s %s=%q>", name, n.Data, a.Key, a.Val)
+					a.t.Errorf("%s: <%s %s=%q>", name, n.Data, at.Key, at.Val)
 				}
 			}
 		}

@@ -30,13 +30,13 @@ func TestExpiring(t *testing.T) {
 			want = fmt.Sprintf(want, after) + " before then. Only editors of the page see this."
 		}
 		for _, path := range []string{"/page/1/form/f", "/page/1/form/f/results"} {
-			p := e.get(t, "carol", path)
+			p := e.get("carol", path)
 			if want == "" {
 				p.wantNoHTML("will be deleted")
 			} else {
 				p.want(200, want)
 			}
-			e.get(t, "alice", path).wantNoHTML("will be deleted")
+			e.get("alice", path).wantNoHTML("will be deleted")
 		}
 	}
 	begun := time.Now().Truncate(time.Millisecond)
@@ -50,14 +50,14 @@ func TestExpiring(t *testing.T) {
 	stored(91 * 24 * hour)
 	check(store.Keep{Period: days, Since: begun.Add(-23 * hour), Before: year}, one)
 	check(store.Keep{Period: days, Since: begun.Add(-25 * hour), Before: year}, "") // it is in force
-	e.Write(t, "1.md", page1("edit: [carol]\n", "form: f\nkeep: 1 year\nfields: [{id: a, type: textfield}]\n")["1.md"])
+	e.edit(page1("edit: [carol]\n", "form: f\nkeep: 1 year\nfields: [{id: a, type: textfield}]\n"))
 	check(store.Keep{Period: year, Since: begun, Before: days}, "") // it deletes less
 	check(store.Keep{Period: days, Since: begun, Before: days}, "") // so does what is not stored yet
-	e.Write(t, "1.md", page1("edit: [carol]\n", "form: f\nkeep: 90 days\nfields: [{id: a, type: textfield}]\n")["1.md"])
+	e.edit(page1("edit: [carol]\n", "form: f\nkeep: 90 days\nfields: [{id: a, type: textfield}]\n"))
 	stored(92 * 24 * hour)
 	const two = "2 submissions will be deleted after %s UTC because of keep: 90 days. If they are still needed, remove or extend keep"
 	check(store.Keep{Period: days, Since: begun.Add(-23 * hour)}, two)
-	e.Write(t, "1.md", page1("edit: [carol]\n", "form: f\nfields: [{id: a, type: textfield}]\n")["1.md"])
+	e.edit(page1("edit: [carol]\n", "form: f\nfields: [{id: a, type: textfield}]\n"))
 	check(store.Keep{Period: days, Since: begun.Add(-23 * hour)}, "") // it was taken back
 }
 
@@ -81,5 +81,5 @@ func TestExpiringIsBounded(t *testing.T) {
 		o.service.Store = crowded{o.service.Store}
 	})
 	testkit.Must(t, e.Store.SetKeep(t.Context(), 1, "f", forms.Period{N: 90, Unit: "day"}))
-	e.get(t, "carol", "/page/1/form/f").want(200, "10,000+ submissions will be deleted after ")
+	e.get("carol", "/page/1/form/f").want(200, "10,000+ submissions will be deleted after ")
 }

@@ -15,16 +15,14 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func TestReaderLanguage(t *testing.T) {
 	_, b := newAlice(t, wiki, func(o *envOptions) { o.Language = "nl" })
 	for _, tt := range []struct{ query, cookie, accept, want, set string }{
-		{"", "", "", "nl", ""},
-		{"", "", "xx, ko;q=0.5", "nl", ""},
-		{"", "", "tlh, de-AT;q=0.9, en;q=0.8", "de", ""},
-		{"", "", "pt-PT", "pt", ""},
-		{"", "", "de;q=x", "nl", ""},
+		{"", "", "xx", "nl", ""},
+		{"", "", "xx, de-AT;q=0.9", "de", ""},
 		{"", "fr", "de", "fr", ""},
 		{"", "xx", "de", "de", ""},
 		{"?lang=ar", "fr", "de", "ar", "formulary-lang=ar; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"},
@@ -34,10 +32,8 @@ func TestReaderLanguage(t *testing.T) {
 		p := b.request("GET", "/"+tt.query, "", nil, "Accept-Language", tt.accept, "Cookie", "lang=it; formulary-lang="+tt.cookie)
 		dir := map[bool]string{true: "rtl", false: "ltr"}[tt.want == "ar"]
 		p.wantHTML(fmt.Sprintf(`<html lang="%s" dir="%s"`, tt.want, dir), fmt.Sprintf(`lang="%s" hreflang="%[1]s" aria-current="true"`, tt.want))
-		got := []string{p.header.Get("Content-Language"), p.header.Get("Set-Cookie")}
-		if got[0] != tt.want || got[1] != tt.set || !strings.Contains(strings.Join(p.header["Vary"], ", "), "Accept-Language, Cookie") {
-			t.Errorf("%+v: %q, vary %q", tt, got, p.header["Vary"])
-		}
+		p.wantHeader("Content-Language", tt.want, "Set-Cookie", tt.set)
+		testkit.Contains(t, "Vary", strings.Join(p.header["Vary"], ", "), "Accept-Language, Cookie")
 	}
 }
 
@@ -57,9 +53,7 @@ func TestFooterOffersLanguages(t *testing.T) {
 // The parameter is that of pages, also where a field has its name.
 func TestLanguageFillsInNothing(t *testing.T) {
 	_, b := newAlice(t, page1("", "form: f\nfields:\n  - {id: lang, type: textfield}\n  - {id: other, type: textfield}\n"))
-	if got := b.get("/page/1/form/f?lang=de&other=a").values(); got.Get("lang") != "" || got.Get("other") != "a" {
-		t.Error(got)
-	}
+	b.get("/page/1/form/f?lang=de&other=a").wantValues("lang", "", "other", "a")
 }
 
 func TestScriptsInTheReadersLanguage(t *testing.T) {
@@ -73,24 +67,18 @@ func TestScriptsInTheReadersLanguage(t *testing.T) {
 		script := regexp.MustCompile(`src="([^"]*)/form\.js"`).FindStringSubmatch(b.get(survey + "?lang=" + tt.tag).body)[1]
 		module := b.get(script + "/messages.js")
 		module.wantHTML(tt.want, `lang = "`+tt.tag+`"`)
-		if !strings.Contains(module.header.Get("Cache-Control"), "immutable") {
-			t.Error(module.header)
-		}
+		testkit.Contains(t, "Cache-Control", module.header.Get("Cache-Control"), "immutable")
 		embed := b.request("GET", "/embed.js", "", nil, "Accept-Language", tt.tag, "Cookie", "formulary-lang=fr")
 		embed.wantHTML(`"` + lang.Find(tt.tag).Text("Form “{0}”", "{0}") + `"`)
-		if embed.header.Get("Content-Language") != tt.tag || embed.header["Vary"][0] != "Accept-Language" {
-			t.Errorf("%s: %v", tt.tag, embed.header)
-		}
+		embed.wantHeader("Content-Language", tt.tag, "Vary", "Accept-Language")
 	}
-	if module := b.get("/static/0-de/messages.js"); module.header.Get("Cache-Control") != "no-cache" {
-		t.Errorf("of another version: %v", module.header) // see TestStaticFiles
-	}
+	b.get("/static/0-de/messages.js").wantHeader("Cache-Control", "no-cache") // see TestStaticFiles
 }
 
 // TestSummariesDoNotMixLanguages: they are cached.
 func TestSummariesDoNotMixLanguages(t *testing.T) {
 	e, b := newAlice(t, wiki)
-	e.submit(t, "bob", 1, "survey", "comment", "a")
+	e.submit("bob", 1, "survey", "comment", "a")
 	for _, tag := range []string{"en", "de", "en"} {
 		b.get(survey + "/results?lang=" + tag).wantHTML(`<title id="time-title">` + lang.Find(tag).Text("Submissions over time"))
 	}
@@ -129,20 +117,18 @@ const timesPage = "---\ntitle: Times\nedit: [alice]\n---\n" +
 
 // faults returns pages that tell why something was refused, with each status that there is. The proxy
 // has not named the reader.
-func (e *env) faults(t *testing.T, tag string, proxied *env) (pages []*answer) {
-	t.Helper()
+func (e *env) faults(tag string, proxied *env) (pages []*answer) {
+	e.t.Helper()
 	add := func(status int, p *answer) *answer {
-		t.Helper()
-		if p.status != status {
-			t.Errorf("%s: status %d, want %d: %s", p.path, p.status, status, p.text())
-		}
+		e.t.Helper()
+		p.want(status)
 		pages = append(pages, p)
 		return p
 	}
-	stranger := proxied.browser(t).reads(tag)
+	stranger := proxied.browser().reads(tag)
 	stranger.client.Transport = &behindProxy{stranger, http.Header{}}
 	add(401, stranger.get(survey))
-	b := e.browser(t).reads(tag)
+	b := e.browser().reads(tag)
 	add(429, b.postForm("/login", url.Values{"username": {"throttled"}, "password": {"wrong"}, "next": {survey}}))
 	add(200, b.postForm("/login", credentials("alice", "/page/5")))
 	const set = "/page/5/form/set"
@@ -174,7 +160,7 @@ func (e *env) faults(t *testing.T, tag string, proxied *env) (pages []*answer) {
 		e.Store.FailWith(func(context.Context, string) error { return nil })
 		add(status, p)
 	}
-	other := e.browser(t).reads(tag)
+	other := e.browser().reads(tag)
 	other.postForm("/login", credentials("bob", "/"))
 	add(403, other.get("/author?page=5&form=set"))
 	add(403, other.postForm(set+"/results", url.Values{}))
@@ -185,9 +171,9 @@ func (e *env) faults(t *testing.T, tag string, proxied *env) (pages []*answer) {
 }
 
 // tour returns pages in a language.
-func (e *env) tour(t *testing.T, tag string) (pages []*answer) {
-	t.Helper()
-	alone, framed := e.browser(t).reads(tag), e.browserAt(t, "https://forms.example").reads(tag)
+func (e *env) tour(tag string) (pages []*answer) {
+	e.t.Helper()
+	alone, framed := e.browser().reads(tag), e.browserAt("https://forms.example").reads(tag)
 	add := func(p *answer) *answer {
 		pages = append(pages, p)
 		return p

@@ -20,7 +20,7 @@ import (
 func TestFramedErrorLeadsNowhereElse(t *testing.T) {
 	e := newEnv(t, wiki)
 	for _, path := range []string{"/embed//evil.example/x", "/embed///evil.example", "/embed//evil.example/../x"} {
-		p := e.browser(t).get(path)
+		p := e.browser().get(path)
 		p.want(404)
 		if strings.Contains(p.body, "evil.example") {
 			t.Errorf("%s: the page leads to another site:\n%s", path, p.body)
@@ -33,19 +33,19 @@ func TestRefusedResultsAreSmall(t *testing.T) {
 	e := newFeedback(t, "")
 	for _, one := range []string{"filter=&", "filter[rating]=1&", "filter[a][b]=%22&", "sort=&", "q=a&", "limit=x&", "after=1&cursor=2&"} {
 		path := feedbackResults + "?" + strings.Repeat(one, 8000/len(one))
-		a := e.ask(t, "alice", path)
+		a := e.ask("alice", path)
 		links := strings.Count(a.body, "href=")
 		if a.status != 422 || len(a.body) > 20_000 || links > 15+len(lang.All()) {
 			t.Errorf("%s many times: status %d, %d bytes, %d links", one, a.status, len(a.body), links)
 		}
 	}
 	path := feedbackResults + "?q=" + strings.Repeat("a", 8<<10)
-	a := e.expect(t, 414, "alice", path)
+	a := e.expect(414, "alice", path)
 	if !strings.Contains(a.body, "longer than 8,192 bytes") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 		t.Errorf("a query that is too long: %v\n%s", a.header, a.body)
 	}
 	for _, format := range []string{".csv", ".xlsx", ".ndjson"} {
-		e.expect(t, 414, "alice", feedbackResults+format+"?filter[name]="+strings.Repeat("a", 8<<10))
+		e.expect(414, "alice", feedbackResults+format+"?filter[name]="+strings.Repeat("a", 8<<10))
 	}
 }
 
@@ -55,7 +55,7 @@ func TestRefusedResultsTakeASlot(t *testing.T) {
 		o.request.Limits = request.DefaultLimits
 		o.request.Limits.ListsPerUser = 1
 	})
-	e.get(t, "alice", "/") // signs in
+	e.get("alice", "/") // signs in
 	c := e.site.Backend.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody), auth.Identity{Name: "alice"})
 	testkit.Must(t, c.HoldList())
 	queries := map[string]int{
@@ -63,11 +63,11 @@ func TestRefusedResultsTakeASlot(t *testing.T) {
 		"?_field=&_value=": 303, "?q=" + strings.Repeat("a", 8<<10): 414,
 	}
 	for query := range queries {
-		e.expect(t, 429, "alice", feedbackResults+query)
+		e.expect(429, "alice", feedbackResults+query)
 	}
 	c.End()
 	for query, status := range queries {
-		e.expect(t, status, "alice", feedbackResults+query)
+		e.expect(status, "alice", feedbackResults+query)
 	}
 	held := e.site.Backend.Limiters
 	if lists, bodies, uploads := held.Lists.Taken(), held.Bodies.Taken(), held.Uploads.Taken(); lists+bodies+uploads != 0 {
@@ -121,7 +121,7 @@ func TestPageHasRoomForSomeForms(t *testing.T) {
 		page += numbered(largeForm(fmt.Sprintf("large%d", i)))
 	}
 	e := newEnv(t, map[string]string{"1-large.md": page})
-	p := e.signedIn(t, "alice").get("/page/1")
+	p := e.signedIn("alice").get("/page/1")
 	p.want(200, "Fill in this form")
 	if forms := strings.Count(p.body, "data-send"); forms == 0 || forms > 6 {
 		t.Errorf("the page shows %d forms", forms)
@@ -141,19 +141,19 @@ func TestFormWithoutRoomTakesNone(t *testing.T) {
 	}
 	page += "```\n```yaml form\nform: small\nfields:\n  - {id: text, type: textfield, label: Text}\n```\n"
 	e := newEnv(t, map[string]string{"1-large.md": page})
-	p := e.signedIn(t, "alice").get("/page/1")
+	p := e.signedIn("alice").get("/page/1")
 	p.want(200, "Fill in this form", "Text")
 	testkit.Same(t, "the page shows forms", strings.Count(p.body, "data-send"), 1)
 }
 
 // holdBodies takes all slots for large bodies that a user has.
-func (e *env) holdBodies(t *testing.T, user string) (release func()) {
-	t.Helper()
+func (e *env) holdBodies(user string) (release func()) {
+	e.t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	var calls []*request.Call
 	for range request.DefaultLimits.LargeBodiesPerUser {
 		c := e.site.Backend.NewCall(httptest.NewRecorder(), r, auth.Identity{Name: user})
-		testkit.Must(t, c.HoldBody())
+		testkit.Must(e.t, c.HoldBody())
 		calls = append(calls, c)
 	}
 	return func() {
@@ -170,11 +170,11 @@ func TestLargePagesTakeASlot(t *testing.T) {
 		"2-survey.md": wiki["1-survey.md"],
 		"3-text.md":   "---\ntitle: Text\n---\n" + strings.Repeat("a paragraph of text\n\n", 4000) + "```form\nform: f\nfields:\n  - {id: a, type: textfield}\n```\n",
 	})
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	small := b.get("/page/2/form/survey")
 	long := with(small.values(), "comment", strings.Repeat("<", 20_000)) // 80,000 bytes of HTML
 	sent := strings.TrimSuffix(b.send("/page/2/form/survey", long).path, "?sent")
-	release := e.holdBodies(t, "alice")
+	release := e.holdBodies("alice")
 	large := map[string]func() *answer{
 		"a form":             func() *answer { return b.get("/page/1/form/large") },
 		"a page with a form": func() *answer { return b.get("/page/1") },
@@ -194,7 +194,7 @@ func TestLargePagesTakeASlot(t *testing.T) {
 	b.get("/page/2/form/survey").want(200)
 	b.get("/page/2").want(200)
 	b.get(sent + "/delete").want(200) // it shows a part of each answer
-	e.signedIn(t, "bob").get("/page/1/form/large").want(200)
+	e.signedIn("bob").get("/page/1/form/large").want(200)
 	release()
 	for what, get := range large {
 		if p := get(); p.status == 429 || len(p.body) <= request.LargeBody {
@@ -210,7 +210,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 		"1-large.md":  "---\ntitle: Large\n---\n" + numbered(largeForm("large")),
 		"2-survey.md": wiki["1-survey.md"],
 	})
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	for range cap(e.site.turns) {
 		e.site.turns <- struct{}{}
 	}
@@ -263,13 +263,13 @@ func TestTableIsBounded(t *testing.T) {
 			answers = append(answers, fmt.Sprintf("c%d", i), value)
 		}
 		for range rows {
-			e.submit(t, "alice", 1, "wide", answers...)
+			e.submit("alice", 1, "wide", answers...)
 		}
-		page := e.get(t, "alice", "/page/1/form/wide/results?view=table&limit=200")
+		page := e.get("alice", "/page/1/form/wide/results?view=table&limit=200")
 		if shown := len(rowIDs(page)); shown != want || !strings.Contains(page.body, "The table is cut here") {
 			t.Errorf("%q: %d rows, want %d; or the page does not say that they are cut", value, shown, want)
 		}
-		e.get(t, "alice", "/page/1/form/wide/results?view=table&limit=1").wantNoHTML("The table is cut here")
+		e.get("alice", "/page/1/form/wide/results?view=table&limit=1").wantNoHTML("The table is cut here")
 	}
 }
 
@@ -280,7 +280,7 @@ func TestHomeShowsSomeForms(t *testing.T) {
 		page += fmt.Sprintf("```yaml form\nform: f%d\nfields:\n  - {id: a, type: textfield, label: A}\n```\n", i)
 	}
 	e := newEnv(t, map[string]string{"1-many.md": page})
-	p := e.signedIn(t, "alice").get("/")
+	p := e.signedIn("alice").get("/")
 	p.want(200, fmt.Sprintf("These are the first of %d forms.", maxHomeForms+3))
 	testkit.Same(t, "the list has forms", strings.Count(p.body, `href="/page/1/form/`), maxHomeForms)
 }

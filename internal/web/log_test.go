@@ -15,7 +15,7 @@ func TestSignInForAFormIsLoggedWithoutAddress(t *testing.T) {
 	e := newEnv(t, wiki)
 	const ballot = "/page/3/form/ballot"
 	ask := func(method, path string, form url.Values) *noted {
-		b := e.browser(t).stay()
+		b := e.browser().stay()
 		b.request(method, path, urlencoded, strings.NewReader(form.Encode()))
 		return b.last()
 	}
@@ -58,7 +58,7 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 		{"https://forms.example", base, base + embedPrefix},
 	} {
 		e := newEnv(t, wiki, func(o *envOptions) { o.request.BasePath = c.base })
-		b := e.browserAt(t, c.at).stay()
+		b := e.browserAt(c.at).stay()
 		form := c.below + ballot
 		b.get(form)
 		b.get(c.below + "/login?next=" + url.QueryEscape(form))
@@ -83,10 +83,16 @@ func TestFirstVisitOfAnAnonymousFormIsNotLogged(t *testing.T) {
 		b.get(form + "/sent")
 		b.postForm(c.below+"/logout", nil)
 		b.get(c.below + "/login")
-		for _, n := range b.asked {
-			if !n.anonymous || n.user != "" {
-				t.Errorf("%s: status %d, anonymous %v, user %q", n.what, n.Code, n.anonymous, n.user)
-			}
+		b.wantAnonymous()
+	}
+}
+
+// wantAnonymous checks that the log tells nobody's name or address.
+func (b *browser) wantAnonymous() {
+	b.t.Helper()
+	for _, n := range b.asked {
+		if !n.anonymous || n.user != "" {
+			b.t.Errorf("%s: status %d, anonymous %v, user %q", n.what, n.Code, n.anonymous, n.user)
 		}
 	}
 }
@@ -108,7 +114,7 @@ func TestSignInIsLogged(t *testing.T) {
 		{"alice", "wrong", "/page/3", 422, "", false},
 		{"throttled", "wrong", "/page/3", 429, "", false},
 	} {
-		b := e.browser(t).stay()
+		b := e.browser().stay()
 		b.postForm("/login", url.Values{"username": {c.user}, "password": {c.password}, "next": {c.next}})
 		n := b.last()
 		if n.Code != c.status || n.user != c.noted || n.anonymous != c.anonymous {
@@ -120,9 +126,8 @@ func TestSignInIsLogged(t *testing.T) {
 func TestAllow(t *testing.T) {
 	e := newEnv(t, wiki)
 	for path, want := range map[string]string{survey: "GET, HEAD, POST", "/page/1": "GET, HEAD", "/logout": "POST"} {
-		p := e.browser(t).request(http.MethodPut, path, "", nil)
-		if got := p.header.Get("Allow"); p.status != 405 || got != want {
-			t.Errorf("PUT %s: status %d, Allow %q", path, p.status, got)
-		}
+		p := e.browser().request(http.MethodPut, path, "", nil)
+		p.want(405)
+		p.wantHeader("Allow", want)
 	}
 }

@@ -14,7 +14,7 @@ func TestFormsLeadToResults(t *testing.T) {
 	e := newEnv(t, wiki)
 	for user, want := range map[string][3]string{"alice": {"Results", "My submissions", ""}, "carol": {"Results", "Results", "Results"}} {
 		for i, path := range []string{survey, "/page/2/form/once", "/page/3/form/ballot"} {
-			page := e.get(t, user, path)
+			page := e.get(user, path)
 			for _, name := range []string{"Results", "My submissions"} {
 				if has := page.link(name) == path+"/results"; has != (name == want[i]) {
 					t.Errorf("%s at %s: a link %q: %t", user, path, name, has)
@@ -32,11 +32,11 @@ func TestHomeShowsMine(t *testing.T) {
 	}
 	e := newEnv(t, files)
 	const heading = `<h2 id="latest">My latest submissions</h2>`
-	e.get(t, "alice", "/").wantNoHTML(heading)
+	e.get("alice", "/").wantNoHTML(heading)
 	for range 2 * maxHomeLatest {
-		e.submit(t, "alice", 1, "f", "a", "x")
+		e.submit("alice", 1, "f", "a", "x")
 	}
-	page := e.get(t, "alice", "/")
+	page := e.get("alice", "/")
 	before, after, found := strings.Cut(page.body, heading)
 	if !found || !strings.Contains(before, `href="/page/11/form/f"`) || strings.Count(before, `href="/page/`) != 11 || strings.Count(after, "/submission/") != maxHomeLatest {
 		t.Errorf("home is\n%s", page.body)
@@ -44,7 +44,7 @@ func TestHomeShowsMine(t *testing.T) {
 }
 
 func TestErrorTitles(t *testing.T) {
-	b := newEnv(t, wiki).signedIn(t, "alice")
+	b := newEnv(t, wiki).signedIn("alice")
 	for path, want := range map[string]string{
 		"/nothing":                             "Page not found",
 		"/logout":                              "This page can't be opened",
@@ -60,7 +60,7 @@ func TestErrorTitles(t *testing.T) {
 
 // The title of a page about a form says which form that is.
 func TestTitlesNameThePage(t *testing.T) {
-	b := newEnv(t, wiki).signedIn(t, "alice")
+	b := newEnv(t, wiki).signedIn("alice")
 	for path, want := range map[string]string{
 		survey:                     "Survey – Formulary",
 		survey + "/results":        "Results: Survey – Formulary",
@@ -75,7 +75,7 @@ func TestTitlesNameThePage(t *testing.T) {
 
 // A question has the direction of its label as a whole, its choices too.
 func TestDirectionOfQuestions(t *testing.T) {
-	p := newEnv(t, wiki).signedIn(t, "alice").get(survey)
+	p := newEnv(t, wiki).signedIn("alice").get(survey)
 	p.want(200)
 	p.wantHTML(
 		`<div class="field" dir="auto" data-field="comment">`+"\n"+`<label for="f0-0" class="required">Comment</label>`,
@@ -89,7 +89,7 @@ func TestDirectionOfQuestions(t *testing.T) {
 func TestLimitOfFilesShows(t *testing.T) {
 	e := newEnv(t, page1("", "form: f\nfields:\n  - {id: a, type: file}\n  - {id: b, type: file, maxSize: 500kB}\n  - {id: c, type: file, maxSize: 500MiB}\n"))
 	for _, path := range []string{"/page/1/form/f", "/page/1"} {
-		text := e.get(t, "alice", path).text()
+		text := e.get("alice", path).text()
 		if strings.Count(text, "At most 1 MiB each.") != 2 || strings.Count(text, "At most 500 kB each.") != 1 {
 			t.Errorf("%s: %s", path, text)
 		}
@@ -99,5 +99,5 @@ func TestLimitOfFilesShows(t *testing.T) {
 // Checkboxes can't be required in HTML, so a text says it.
 func TestRequiredCheckboxes(t *testing.T) {
 	e := newEnv(t, page1("", "form: f\nfields:\n  - {id: a, type: checkbox, label: A, required: true, options: [x, y]}\n"))
-	e.get(t, "alice", "/page/1/form/f").wantHTML(`aria-describedby="f0-0-needed"`, `id="f0-0-needed">Needs an answer.</span>`)
+	e.get("alice", "/page/1/form/f").wantHTML(`aria-describedby="f0-0-needed"`, `id="f0-0-needed">Needs an answer.</span>`)
 }

@@ -48,9 +48,9 @@ func TestMyRows(t *testing.T) {
 	form := "form: f\nwithdraw: true\ncloses: 2025-11-15\nlockIf: {field: state, equals: Done}\nfields:\n" +
 		"  - {id: a, type: textfield}\n  - {id: state, type: status, label: State, options: [New, Done], by: editors}\n"
 	e, b := newAlice(t, page1("edit: [carol]\n", form))
-	e.submit(t, "alice", 1, "f", "a", "first")
-	e.submit(t, "alice", 1, "f")
-	e.submit(t, "carol", 1, "f", "a", "of an editor", "state", "Done")
+	e.submit("alice", 1, "f", "a", "first")
+	e.submit("alice", 1, "f")
+	e.submit("carol", 1, "f", "a", "of an editor", "state", "Done")
 	rows := func(want ...string) {
 		t.Helper()
 		var got []string
@@ -65,10 +65,10 @@ func TestMyRows(t *testing.T) {
 	for name, want := range map[string]string{"Change first": "/change?limit=9", "Withdraw first": "/delete?limit=9"} {
 		testkit.Same(t, name, page.link(name), "/page/1/form/f/submission/1"+want)
 	}
-	carol := e.signedIn(t, "carol")
+	carol := e.signedIn("carol")
 	carol.fill("/page/1/form/f/submission/1/change", "state", "Done")
 	e.Clock.Advance(12 * 3600e9) // it closes
-	b = e.signedIn(t, "alice")
+	b = e.signedIn("alice")
 	rows("Sent on 2025-11-15 2025-11-15 Withdraw Sent on 2025-11-15", "first State Done 2025-11-15")
 	const closed = "This form has closed: it took submissions until the end of 2025-11-15 (UTC). Only editors of this page may change submissions now."
 	b.get("/page/1/form/f/submission/2").want(200, closed)

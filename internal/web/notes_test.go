@@ -23,7 +23,7 @@ func TestAudience(t *testing.T) {
 	} {
 		e := newEnv(t, page1(tt.front, tt.form))
 		for _, path := range []string{"/page/1", "/page/1/form/f"} {
-			e.get(t, "alice", path).want(200, tt.want)
+			e.get("alice", path).want(200, tt.want)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestFormsOpenAndClose(t *testing.T) {
 	refused = b.send(own+"/change", with(change, "a", "changed"))
 	refused.want(422, "This form has closed")
 	testkit.Same(t, "what was typed", refused.values().Get("a"), "changed")
-	carol := e.signedIn(t, "carol")
+	carol := e.signedIn("carol")
 	carol.get(form).wantNoHTML("The question")
 	carol.fill(own+"/change", "a", "mended").want(200, "mended")
 }
@@ -79,9 +79,9 @@ func TestFormsOpenAndClose(t *testing.T) {
 func TestPlacesLeft(t *testing.T) {
 	e, b := newAlice(t, page1("edit: [carol]\n", "form: f\nlimit: 2\noneSubmission: true\nfields: [{id: a, type: textfield}]\n"))
 	b.get("/page/1/form/f").want(200, "Visible to carol One submission each 2 of 2 places left")
-	e.submit(t, "bob", 1, "f")
+	e.submit("bob", 1, "f")
 	b.get("/page/1").want(200, "One submission each 1 of 2 places left")
-	e.submit(t, "carol", 1, "f")
+	e.submit("carol", 1, "f")
 	b.get("/page/1/form/f").want(200, "This form is full: it takes 2 submissions")
 	b.get("/page/1/form/f").wantNoHTML("places left")
 }
@@ -95,7 +95,7 @@ func TestDeletedAfter(t *testing.T) {
 		"2 weeks": {"Deleted after 2 weeks", "Usuwane po 2 tygodniach"}, "600 months": {"Deleted after 600 months", "Usuwane po 600 miesiącach"},
 		"1 year": {"Deleted after 1 year", "Usuwane po 1 roku"},
 	} {
-		e.Write(t, "1.md", page1("edit: [carol]\n", "form: f\nkeep: "+keep+"\nfields: [{id: a, type: textfield}]\n")["1.md"])
+		e.edit(page1("edit: [carol]\n", "form: f\nkeep: "+keep+"\nfields: [{id: a, type: textfield}]\n"))
 		for i, accept := range []string{"en", "pl"} {
 			b.accept = accept
 			b.get("/page/1/form/f").want(200, want[i])
@@ -108,22 +108,22 @@ func TestDeletedAfter(t *testing.T) {
 func TestEditorsSeeBrokenEdits(t *testing.T) {
 	const good, bad = "form: f\nfields:\n  - {id: a, type: textfield, label: The question}\n", "form: f\nfields:\n  - {id: a, type: textfeld}\n"
 	e := newEnv(t, page1("edit: [carol]\n", good))
-	e.Write(t, "1.md", page1("edit: [carol]\n", bad)["1.md"])
+	e.edit(page1("edit: [carol]\n", bad))
 	for _, path := range []string{"/page/1", "/page/1/form/f"} {
-		p := e.get(t, "carol", path)
+		p := e.get("carol", path)
 		p.want(200, "This page has mistakes", "Line 8: ", "textfeld", "(did you mean", "The question")
 		if strings.Index(p.text(), "Line 8") > strings.Index(p.text(), "The question") {
 			t.Errorf("%s: the mistakes are below the form", path)
 		}
-		p = e.get(t, "alice", path)
+		p = e.get("alice", path)
 		p.want(200, "The question")
 		p.wantNoHTML("mistakes", "textfeld")
 	}
-	e.Write(t, "1.md", page1("edit: [carol]\nlang: klingonisch\n", good)["1.md"]) // a warning
-	p := e.get(t, "carol", "/page/1")
+	e.edit(page1("edit: [carol]\nlang: klingonisch\n", good)) // a warning
+	p := e.get("carol", "/page/1")
 	p.want(200, "This page has warnings", "Line 4, warning: ", "klingonisch")
 	p.wantNoHTML("mistakes")
-	e.get(t, "alice", "/page/1").wantNoHTML("klingonisch")
+	e.get("alice", "/page/1").wantNoHTML("klingonisch")
 }
 
 // A point in time is shown in the server's zone, on the page and while the form is written.
@@ -135,7 +135,7 @@ func TestFormOpensAtATime(t *testing.T) {
 	}
 	e, b := newAlice(t, page1("edit: [carol]\n", form("opens")), func(o *envOptions) { o.service.Zone = berlin })
 	for _, show := range []func(text string) *answer{b.write, func(text string) *answer {
-		e.Write(t, "1.md", page1("edit: [carol]\n", text)["1.md"])
+		e.edit(page1("edit: [carol]\n", text))
 		return b.get("/page/1/form/f")
 	}} {
 		show(form("opens")).want(200, "This form is not open yet: it opens on 2099-01-02 03:04 (Europe/Berlin).")

@@ -41,7 +41,7 @@ func TestPageIsOneVersion(t *testing.T) {
 		source.Source = o.service.Pages
 		o.service.Pages = source
 	})
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	source.looks.Store(0)
 	source.edit = func() { e.Write(t, "1.md", text("first")) }
 	b.get("/page/1").want(200, "Label of first", "Label of second", "Label of third")
@@ -63,7 +63,7 @@ func TestSubmissionIsReadOnce(t *testing.T) {
 		}
 		return nil
 	})
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	const form = "/page/2/form/once"
 	path := strings.TrimSuffix(b.fill(form, "text", "mine").path, "?sent")
 	for _, tt := range []struct {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	stdhtml "html"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +15,7 @@ import (
 func TestResultsPaging(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	for i := range 25 {
-		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
+		e.submit("alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(i%4))
 	}
 	for query, want := range map[string]string{
 		"limit=4":                  "1–4 of 25, 5–8 of 25, 9–12 of 25, 13–16 of 25, 17–20 of 25, 21–24 of 25, 25–25 of 25",
@@ -30,7 +29,7 @@ func TestResultsPaging(t *testing.T) {
 		var pages, ranges []string
 		var last *answer
 		for at := feedbackTable + "&" + query; at != ""; at = last.link("Next") {
-			last = e.get(t, "alice", at)
+			last = e.get("alice", at)
 			ids := rowIDs(last)
 			for _, id := range ids {
 				seen[id]++
@@ -42,12 +41,10 @@ func TestResultsPaging(t *testing.T) {
 		}
 		testkit.Same(t, query, strings.Join(ranges, ", "), want)
 		for id, n := range seen {
-			if n != 1 {
-				t.Errorf("%s: row %s seen %d times", query, id, n)
-			}
+			testkit.Same(t, query+": times of row "+id, n, 1)
 		}
 		for i := len(pages) - 2; i >= 0; i-- {
-			last = e.get(t, "alice", last.link("Previous"))
+			last = e.get("alice", last.link("Previous"))
 			if got := strings.Join(rowIDs(last), " "); got != pages[i] || rangeOf(last) != ranges[i] {
 				t.Errorf("%s: page %d is %s, %s on the way back, and was %s, %s", query, i, got, rangeOf(last), pages[i], ranges[i])
 			}
@@ -56,7 +53,7 @@ func TestResultsPaging(t *testing.T) {
 	}
 	// Where a link does not tell which row it begins with, the page does not, either.
 	for _, from := range []string{"", "&from=99", "&from=x", "&from=-1"} {
-		testkit.Same(t, from, rangeOf(e.get(t, "alice", feedbackTable+"&after=20"+from)), "25")
+		testkit.Same(t, from, rangeOf(e.get("alice", feedbackTable+"&after=20"+from)), "25")
 	}
 }
 
@@ -76,13 +73,14 @@ func rangeOf(page *answer) string {
 // TestResultsMarkHits has what was searched marked, also deep in a long answer.
 func TestResultsMarkHits(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
-	e.submit(t, "alice", 1, "feedback", "name", "<Äpfel> und äPFEL", "state", "New", "topics", "Food;Room")
-	e.submit(t, "alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
-	e.get(t, "alice", feedbackTable+"&q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
-	e.get(t, "alice", feedbackTable+"&q=oo").wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
-	e.get(t, "alice", feedbackTable+"&q=ew").wantHTML(`<bdi class="lozenge color-grey">N<mark>ew</mark></bdi>`)
-	e.get(t, "alice", feedbackTable+"&q=needle").wantHTML(`<bdi class="long">…ä`, "ä <mark>needle</mark> in hay</bdi>")
-	e.get(t, "alice", feedbackTable).wantNoHTML("<mark>")
+	e.submit("alice", 1, "feedback", "name", "<Äpfel> und äPFEL", "state", "New", "topics", "Food;Room")
+	e.submit("alice", 1, "feedback", "name", strings.Repeat("ä", 2000)+" needle in hay")
+	e.get("alice", feedbackTable+"&q=ÄPFEL").wantHTML("&lt;<mark>Äpfel</mark>&gt; und <mark>äPFEL</mark>")
+	e.get("alice", feedbackTable+"&q=oo").
+		wantHTML(`<span class="tag" dir="auto">F<mark>oo</mark>d</span>`, "R<mark>oo</mark>m")
+	e.get("alice", feedbackTable+"&q=ew").wantHTML(`<bdi class="lozenge color-grey">N<mark>ew</mark></bdi>`)
+	e.get("alice", feedbackTable+"&q=needle").wantHTML(`<bdi class="long">…ä`, "ä <mark>needle</mark> in hay</bdi>")
+	e.get("alice", feedbackTable).wantNoHTML("<mark>")
 	testkit.Same(t, "parts of a text with many hits", len(mark(strings.Repeat("a", 1000), "A").Hits), 2*maxHits+1)
 }
 
@@ -91,46 +89,40 @@ func TestResultsMarkHits(t *testing.T) {
 func TestWayBackToResults(t *testing.T) {
 	e := newEnv(t, page1("", smallForm))
 	for i := range 9 {
-		e.submit(t, "alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(10-i), "state", []string{"New", "Open"}[i%2])
+		state := []string{"New", "Open"}[i%2]
+		e.submit("alice", 1, "feedback", "name", fmt.Sprint("n", i), "score", fmt.Sprint(10-i), "state", state)
 	}
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	second := b.get(stdhtml.UnescapeString(b.get(feedbackResults + "?filter[state]=New&sort=score&limit=2").link("Next")))
-	if got := rowIDs(second); !slices.Equal(got, []string{"5", "3"}) {
-		t.Fatalf("rows of the second page: %v", got)
-	}
+	testkit.Diff(t, "the second page", rowIDs(second), []string{"5", "3"})
 	back := second.path + "#submissions"
 	page := b.get(pathOf(second, "3"))
-	check := func(what, link, wantText string) {
+	check := func(text string) {
 		t.Helper()
-		if page.want(200, wantText); page.link(link) != back {
-			t.Errorf("%s: %s leads to %q, want %q", what, link, page.link(link), back)
-		}
+		page.want(200, text)
+		testkit.Same(t, text, page.link("Results"), back)
 	}
-	check("a submission", "Results", "Submission 3")
+	check("Submission 3")
 	page = b.get(page.link("Next"))
-	check("the next one", "Results", "Submission 1")
+	check("Submission 1")
 	testkit.Same(t, "there is a submission after the last", page.link("Next"), "")
 	page = b.get(page.link("Previous"))
 	page = b.get(page.link("Previous"))
-	check("the one before", "Results", "Submission 5")
+	check("Submission 5")
 	page = b.get(page.link("Change"))
-	check("to change it", "Results", "Change submission 5")
+	check("Change submission 5")
 	page = b.send(page.action(), with(page.values(), "name", "changed"))
-	check("changed", "Results", "The changes are saved.")
+	check("The changes are saved.")
 	page = b.get(page.link("Delete"))
-	check("to delete it", "Results", "Delete submission 5")
+	check("Delete submission 5")
 	page = b.postForm(page.action(), page.values())
 	page.want(200, "Submission 5 was deleted.")
-	if got := rowIDs(page); !slices.Equal(got, []string{"3", "1"}) {
-		t.Errorf("rows after the delete: %v", got)
-	}
+	testkit.Diff(t, "after the delete", rowIDs(page), []string{"3", "1"})
 	// What is no list leads back to all results.
 	for _, query := range []string{"?sort=", "?filter[x", "?q=" + strings.Repeat("x", maxRowQuery)} {
-		if page := b.get("/page/1/form/feedback/submission/3" + query); page.status != 200 || page.link("Results") != feedbackResults {
-			t.Errorf("%.20s: %d, Results leads to %s", query, page.status, page.link("Results"))
-		}
+		testkit.Same(t, query, b.get("/page/1/form/feedback/submission/3"+query).link("Results"), feedbackResults)
 	}
-	e.get(t, "alice", "/page/1/form/feedback/submission/3?filter[nowhere]=1").want(200, "Submission 3")
+	e.get("alice", "/page/1/form/feedback/submission/3?filter[nowhere]=1").want(200, "Submission 3")
 }
 
 // action is where the form of the page is sent.

@@ -65,8 +65,8 @@ func TestPagesSayMessages(t *testing.T) {
 	pages := maps.Clone(wiki)
 	pages["5-times.md"] = timesPage
 	e, proxied := newEnv(t, pages), newProxiedEnv(t, "")
-	e.submit(t, "alice", 5, "full", "a", "x")
-	for _, p := range append(e.tour(t, "de"), e.faults(t, "de", proxied)...) {
+	e.submit("alice", 5, "full", "a", "x")
+	for _, p := range append(e.tour("de"), e.faults("de", proxied)...) {
 		text := readerText(p.root)
 		for _, found := range word.FindAllString(phrases.Replace(bracketed.ReplaceAllString(text, "")), -1) {
 			if !slices.Contains(data, found) {

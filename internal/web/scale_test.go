@@ -43,9 +43,7 @@ func TestScaleAndGrid(t *testing.T) {
 	refused.want(422, "“Light” is required")
 	refused.wantHTML(`href="#f0-3"`, `<div class="field invalid" data-field="light" role="radiogroup"`, `id="f0-3-error"`, `aria-invalid="true"`)
 	b.fill(form, "bare", "1", "light", "2", "air", "").want(200, "This is what was sent")
-	if got := e.stored(t, "office"); got["light"] != "2" || got["air"] != "" || got["likely"] != "" {
-		t.Errorf("stored %q", got)
-	}
+	e.wantStored("office", "light", "2", "air", "", "likely", "")
 	b.get(form).wantHTML(`data-section="rooms" hidden>`) // its condition does not hold
 }
 
@@ -76,8 +74,8 @@ func TestGridOfOthers(t *testing.T) {
 		"{id: a, type: radio, required: true, options: [1, 2]}, {id: b, type: radio, by: editors, options: [1, 2]}]}]\n"
 	e := newEnv(t, page1("edit: [carol]\n", form))
 	const head = "<span></span><span>1</span><span>2</span>"
-	e.get(t, "alice", "/page/1/form/f").wantHTML(head + "</div>")
-	e.get(t, "carol", "/page/1/form/f").wantHTML(head + "<span>No answer</span></div>")
+	e.get("alice", "/page/1/form/f").wantHTML(head + "</div>")
+	e.get("carol", "/page/1/form/f").wantHTML(head + "<span>No answer</span></div>")
 }
 
 // radios are the names and values of all radio buttons, with a mark at those that are chosen.

@@ -31,10 +31,10 @@ func newRequests(t testing.TB, on enginetest.Engine, count int) (*env, *browser)
 	e := newEnvOn(t, on, requestsPage)
 	e.Clock.Set(began.AddDate(0, 0, -2))
 	for i := range count {
-		e.submit(t, "bob", 1, "feedback", "name", fmt.Sprint("n", i+1))
+		e.submit("bob", 1, "feedback", "name", fmt.Sprint("n", i+1))
 	}
 	e.Clock.Set(began)
-	return e, e.signedIn(t, "alice")
+	return e, e.signedIn("alice")
 }
 
 // button returns what a button that changes several submissions sends, with some rows ticked.
@@ -56,11 +56,11 @@ func (a *answer) button(do, answer, ticked string) url.Values {
 }
 
 // states are the stored states by id.
-func (e *env) states(t testing.TB) string {
-	t.Helper()
+func (e *env) states() string {
+	e.t.Helper()
 	var list []string
-	for _, sub := range e.own(t, "bob", 1, "feedback") {
-		list = append(list, strings.TrimSuffix(fmt.Sprint(sub.ID, "=", valuesOf(t, sub)["state"]), "="))
+	for _, sub := range e.own("bob", 1, "feedback") {
+		list = append(list, strings.TrimSuffix(fmt.Sprint(sub.ID, "=", valuesOf(e.t, sub)["state"]), "="))
 	}
 	return strings.Join(list, " ")
 }
@@ -142,7 +142,7 @@ func TestSeveral(t *testing.T) {
 			after := b.postForm(feedbackResults, sent)
 			e.Store.FailWith(func(context.Context, string) error { return nil })
 			after.want(c.status, c.says)
-			testkit.Same(t, "stored", e.states(t), c.states)
+			testkit.Same(t, "stored", e.states(), c.states)
 		})
 	}
 }
@@ -157,7 +157,7 @@ func TestSeveralAndBack(t *testing.T) {
 			t.Helper()
 			after := b.postForm(page.action(), page.button(do, answer, ticked))
 			after.want(200, says)
-			testkit.Same(t, "stored", e.states(t), states)
+			testkit.Same(t, "stored", e.states(), states)
 			return after
 		}
 		press(b.get(open), "set", "state=new", "3", "State: new (1).", "1 2 3=new 4")
@@ -182,7 +182,7 @@ func TestSeveralOfAWrongAddress(t *testing.T) {
 	e, b := newRequests(t, enginetest.Default(), 1)
 	sent := b.get(feedbackResults).button("set", "state=ok", "1")
 	b.postForm(feedbackResults+"?columns=nope", sent).want(400, "nope")
-	testkit.Same(t, "stored", e.states(t), "1")
+	testkit.Same(t, "stored", e.states(), "1")
 }
 
 // TestOutcomeIsInTheAddress has a reload tell an outcome again, and change nothing. Nobody can make an address that
@@ -191,7 +191,7 @@ func TestOutcomeIsInTheAddress(t *testing.T) {
 	e, b := newRequests(t, enginetest.Default(), 3)
 	sent := b.get(feedbackResults).button("set", "state=ok", "1 2 x")
 	sent[rowsControl][0] += "&x=tag"
-	if a := e.signedIn(t, "alice").stay().postForm(feedbackResults+"?view=table", sent); a.status != 303 {
+	if a := e.signedIn("alice").stay().postForm(feedbackResults+"?view=table", sent); a.status != 303 {
 		t.Fatalf("status %d", a.status)
 	}
 	done := b.postForm(feedbackResults+"?q=n", sent) // the answers are another editor's
@@ -200,14 +200,14 @@ func TestOutcomeIsInTheAddress(t *testing.T) {
 		t.Fatalf("at %s", done.path)
 	}
 	b.get(done.path).want(200, "State: Granted (0). 3 skipped: Submission 1 · Somebody changed it after you opened this list.")
-	testkit.Same(t, "stored", e.states(t), "1=ok 2=ok 3")
+	testkit.Same(t, "stored", e.states(), "1=ok 2=ok 3")
 	done.wantNoHTML(outcomeParameter + "=") // no link repeats it
 	e.Write(t, "2.md", requestsPage["1.md"])
 	for path, who := range map[string]string{
 		done.path: "bob", done.path + "A": "alice", strings.Replace(done.path, "/page/1/", "/page/2/", 1): "alice",
 		feedbackResults + "?done=": "alice", feedbackResults + "?done=x": "alice",
 	} {
-		if a := e.get(t, who, path); strings.Contains(a.text(), "Granted. 3") {
+		if a := e.get(who, path); strings.Contains(a.text(), "Granted. 3") {
 			t.Errorf("%s reads at %s: %s", who, path, a.text())
 		}
 	}
@@ -225,14 +225,14 @@ func TestOutcomeIsInTheAddress(t *testing.T) {
 		t.Errorf("at %s", done.path)
 	}
 	done.want(200, "State: new (200).")
-	testkit.Same(t, "stored", strings.Count(e.states(t), "=new"), 200)
+	testkit.Same(t, "stored", strings.Count(e.states(), "=new"), 200)
 }
 
 // TestSeveralOfAnAnonymousForm names no submission.
 func TestSeveralOfAnAnonymousForm(t *testing.T) {
 	e, b := newAlice(t, page1("", strings.Replace(requestsForm, "closes: 2025-11-14", "anonymous: true", 1)))
-	id := e.submit(t, "bob", 1, "feedback", "name", "n1")
-	e.submit(t, "bob", 1, "feedback", "name", "n2")
+	id := e.submit("bob", 1, "feedback", "name", "n1")
+	e.submit("bob", 1, "feedback", "name", "n2")
 	page := b.get(feedbackResults)
 	sent := page.button("set-all", "state=refused", "")
 	after := b.postForm(feedbackResults, sent)
@@ -245,7 +245,7 @@ func TestSeveralOfAnAnonymousForm(t *testing.T) {
 func TestSeveralWithFiles(t *testing.T) {
 	ticket := strings.Replace(requestsForm, "closes: 2025-11-14", "", 1) + "  - {id: ticket, type: file, label: Ticket}\n"
 	e, b := newAlice(t, page1("view: [alice, bob]\nedit: [alice]\n", ticket))
-	bob := e.signedIn(t, "bob")
+	bob := e.signedIn("bob")
 	for range 2 {
 		bob.send("/page/1/form/feedback", bob.get("/page/1/form/feedback").values(), chosenFile{"ticket", "a.txt", "x"}).want(200, "Sent")
 	}
@@ -253,14 +253,14 @@ func TestSeveralWithFiles(t *testing.T) {
 	const change = "/page/1/form/feedback/submission/2/change"
 	b.send(change, with(b.get(change).values(), "_remove", "ticket=a.txt"), chosenFile{"ticket", "a.txt", "y"}).want(200, "a.txt")
 	b.postForm(feedbackResults, sent).want(200, "State: new (1). Undo 1 skipped: Submission 2 · Somebody changed it after you opened this list.")
-	testkit.Same(t, "stored", e.states(t), "1=new 2")
+	testkit.Same(t, "stored", e.states(), "1=new 2")
 }
 
 // TestSeveralAreForEditors shows others no controls, and paper neither.
 func TestSeveralAreForEditors(t *testing.T) {
 	e, b := newRequests(t, enginetest.Default(), 1)
-	e.get(t, "bob", feedbackResults).wantNoHTML(`id="several"`, rowsControl)
-	bob := e.signedIn(t, "bob")
+	e.get("bob", feedbackResults).wantNoHTML(`id="several"`, rowsControl)
+	bob := e.signedIn("bob")
 	bob.postForm(feedbackResults, url.Values{"id": {"1"}, doControl: {"set"}}).want(403, "Only editors of this page")
 	b.get(feedbackResults+"?print=true").wantNoHTML(`id="several"`, rowsControl, "tick")
 	b.get(feedbackResults+"?view=summary").wantNoHTML(`id="several"`, rowsControl)

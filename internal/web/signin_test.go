@@ -19,39 +19,29 @@ import (
 )
 
 func TestSignInAndOut(t *testing.T) {
-	e := newEnv(t, wiki)
-	b := e.browser(t)
-
+	b := newEnv(t, wiki).browser()
 	p := b.get(survey + "?x=1")
 	p.want(200, "Sign in")
 	testkit.Same(t, "without a session: at", p.path, "/login?next="+url.QueryEscape(survey+"?x=1"))
-	for user, want := range map[string]int{"alice": 422, "nobody": 422, "throttled": 429} {
+	for user, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"alice": {422, "There is a problem"}, "nobody": {422, "There is a problem"},
+		"throttled": {429, "Too many failed attempts to log in. Try again in 7 seconds."},
+	} {
 		p = b.postForm("/login", url.Values{"username": {user}, "password": {"wrong"}, "next": {survey}})
-		p.want(want, "There is a problem")
-		if want == 429 {
-			p.want(want, "Too many failed attempts to log in. Try again in 7 seconds.")
-		}
-		if !strings.HasPrefix(p.title(), "Error: ") || p.values().Get("username") != user || p.values().Get("next") != survey {
-			t.Errorf("%s: title %q, values %v", user, p.title(), p.values())
-		}
+		p.want(want.status, want.text)
+		testkit.Same(t, user, p.title(), "Error: Sign in – Formulary")
+		p.wantValues("username", user, "next", survey)
 		p.wantHTML(`href="?next=` + url.QueryEscape(survey) + `&amp;lang=de"`)
-		if strings.Contains(p.body, "wrong") {
-			t.Errorf("%s: the page repeats the password", user)
-		}
+		p.wantNoHTML("wrong") // the password
 	}
 	p = b.postForm("/login", credentials("alice", survey+"?x=1"))
-	if p.want(200); p.path != survey+"?x=1" {
-		t.Errorf("after the sign-in: at %s", p.path)
-	}
-	if p := b.get("/logout"); p.status != 405 || p.header.Get("Allow") != "POST" {
-		t.Errorf("GET /logout: %d", p.status)
-	}
-	if p := b.postForm("/logout", nil); p.path != "/login" {
-		t.Errorf("after the sign-out: at %s", p.path)
-	}
-	if p := b.get("/"); !strings.HasPrefix(p.path, "/login") {
-		t.Errorf("still signed in: at %s", p.path)
-	}
+	p.want(200)
+	testkit.Same(t, "after the sign-in: at", p.path, survey+"?x=1")
+	testkit.Same(t, "after the sign-out: at", b.postForm("/logout", nil).path, "/login")
+	testkit.Same(t, "then: at", b.get("/").path, "/login?next=%2F")
 }
 
 func TestSessionCookie(t *testing.T) {
@@ -63,7 +53,8 @@ func TestSessionCookie(t *testing.T) {
 		{"/login", "https", "__Host-formulary=ID; Path=/; HttpOnly; Secure; SameSite=Lax"},
 		{"/embed/login", "https", "__Host-formulary-embed=ID; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"},
 	} {
-		cookie := e.browserAt(t, tt.scheme+"://forms.example").stay().postForm(tt.path, credentials("alice", "/")).header.Get("Set-Cookie")
+		b := e.browserAt(tt.scheme + "://forms.example").stay()
+		cookie := b.postForm(tt.path, credentials("alice", "/")).header.Get("Set-Cookie")
 		name, rest, _ := strings.Cut(cookie, "=")
 		id, attributes, _ := strings.Cut(rest, ";")
 		if got := name + "=ID;" + attributes; got != tt.want || len(id) < 40 {
@@ -72,28 +63,18 @@ func TestSessionCookie(t *testing.T) {
 	}
 }
 
-// A session ends with the sign-out: its cookie can't be replayed. A sign-in makes a new one.
+// A sign-in makes a new session, and ends the one before. TestSignOutEndsASendInFlight has a sign-out end one.
 func TestSessionEnds(t *testing.T) {
 	e, b := newAlice(t, wiki)
 	stolen := b.cookie()
-	thief := e.browser(t)
-	thief.setCookie(stolen)
-	if p := thief.get("/"); p.path != "/" {
-		t.Fatalf("the cookie is the session: at %s", p.path)
-	}
+	thief := e.browser()
+	thief.setCookie(cookieName, stolen)
+	testkit.Same(t, "the cookie is the session: at", thief.get("/").path, "/")
 	b.postForm("/login", credentials("alice", ""))
 	if b.cookie() == stolen {
 		t.Error("the sign-in kept the id of the session before")
 	}
-	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
-		t.Error("the session before is open after a new sign-in")
-	}
-	replayed := b.cookie()
-	b.postForm("/logout", nil)
-	thief.setCookie(replayed)
-	if p := thief.get("/"); !strings.HasPrefix(p.path, "/login") {
-		t.Error("a session that was ended is open")
-	}
+	testkit.Same(t, "the session before: at", thief.get("/").path, "/login?next=%2F")
 }
 
 // After a sign-in, people go on to a page of this server, below its base path, and within
@@ -117,18 +98,12 @@ func TestNextIsLocal(t *testing.T) {
 			testkit.Same(t, at, localPath(path, at), path)
 		}
 		for _, path := range next.foreign {
-			if got := localPath(path, at); got != at.path("/") {
-				t.Errorf("%+v: %q leads to %q", at, path, got)
-			}
+			testkit.Same(t, path, localPath(path, at), at.path("/"))
 		}
 	}
-	b := newEnv(t, wiki).browser(t).stay()
-	for range 2 { // the second time, they have signed in
-		a := b.postForm("/login", credentials("alice", "//evil.example/"))
-		if again := b.get("/login?next=//evil.example/"); a.location() != "/" || again.location() != "/" {
-			t.Errorf("to %q, and to %q", a.location(), again.location())
-		}
-	}
+	b := newEnv(t, wiki).browser().stay()
+	testkit.Same(t, "the sign-in leads", b.postForm("/login", credentials("alice", "//evil.example/")).location(), "/")
+	testkit.Same(t, "who has signed in is led", b.get("/login?next=//evil.example/").location(), "/")
 }
 
 // besideWiki has the users of a live wiki, who come with its cookies.
@@ -142,7 +117,7 @@ func besideWiki(w livewiki.Wiki) func(*envOptions) {
 // Authors beside a live wiki are told who reads the answers, before they ask a question.
 func TestAuthorBesideWiki(t *testing.T) {
 	const told = "Everybody who may edit the form's wiki page can read the answers. Protect the page to change that."
-	b := newEnv(t, wiki, besideWiki(wikitest.New(map[string]wikitest.User{"Alice": {}}))).browser(t)
+	b := newEnv(t, wiki, besideWiki(wikitest.New(map[string]wikitest.User{"Alice": {}}))).browser()
 	b.get("/author", "Cookie", "session=Alice").want(200, told)
 }
 
@@ -155,7 +130,7 @@ func TestSignInAtTheWiki(t *testing.T) {
 		{"https://forms.example", "session=ended", "/page/7", "7"},
 		{"https://forms.example", "", "/page/7", ""},
 	} {
-		a := e.browserAt(t, tt.at).get("/login?next="+url.QueryEscape(tt.next), "Cookie", tt.cookie)
+		a := e.browserAt(tt.at).get("/login?next="+url.QueryEscape(tt.next), "Cookie", tt.cookie)
 		want := ""
 		if tt.page != "" {
 			want = "https://wiki.example/sign-in?page=" + tt.page
@@ -173,14 +148,12 @@ func TestSignInWithWiki(t *testing.T) {
 	w := wikitest.New(nil)
 	w.Fail(&livewiki.AdviceError{Detail: forms.English("%s", advice)})
 	e := newEnv(t, wiki, besideWiki(w))
-	b := e.browserAt(t, "https://forms.example")
+	b := e.browserAt("https://forms.example")
 	for _, path := range []string{"/login", "/embed/login"} {
 		b.get(path).want(200, "With your account of Test Wiki.")
 		p := b.postForm(path, credentials("alice", "/"))
 		p.want(422, "With your account of Test Wiki.", advice)
-		if strings.Contains(p.body, "is not right") {
-			t.Errorf("%s says that the password is wrong", path)
-		}
+		p.wantNoHTML("is not right")
 	}
 	p := b.postForm(survey, url.Values{"_username": {"alice"}, "_password": {"x"}})
 	p.want(422, "With your account of Test Wiki.", advice)
@@ -231,33 +204,21 @@ func TestErrorPageNamesFields(t *testing.T) {
 // It must not take a form with a question called "next" for a sign-in: what was
 // typed there would be lost.
 func TestFrameTellsSignInFromQuestions(t *testing.T) {
-	e := newEnv(t, map[string]string{
-		"1-steps.md": "---\ntitle: Steps\n---\n```yaml form\nform: steps\nfields:\n  - {id: next, type: textfield, label: Next}\n```\n",
-	})
-	const selector, mark = `document.querySelector("input[data-next]")`, "data-next"
-	if !strings.Contains(string(readStatic("frame.js")), selector) {
-		t.Fatalf("frame.js does not find a sign-in by %s", selector)
-	}
-	marked := func(p *answer) int {
-		return len(p.find("input[" + mark + "]"))
-	}
-	if p := e.browser(t).get("/login"); marked(p) != 1 {
-		t.Error("the sign-in is not marked")
-	}
-	b := e.signedIn(t, "alice")
+	e := newEnv(t, page1("", "form: steps\nfields: [{id: next, type: textfield, label: Next}]\n"))
+	const mark = "data-next"
+	testkit.Contains(t, "frame.js", string(readStatic("frame.js")), `document.querySelector("input[`+mark+`]")`)
+	testkit.Same(t, "marks of a sign-in", len(e.browser().get("/login").find("input["+mark+"]")), 1)
+	b := e.signedIn("alice")
 	page := b.get("/page/1/form/steps")
-	if page.want(200); marked(page) != 0 {
-		t.Error("a form is marked as a sign-in")
-	}
-	b.setCookie("none")
+	page.wantNoHTML(mark)
+	b.setCookie(cookieName, "none")
 	kept := b.send("/page/1/form/steps", with(page.values(), "next", "typed"))
-	if kept.want(403, "Sign in"); marked(kept) != 0 {
-		t.Error("a sign-in that keeps a form is marked as one with nothing to lose")
-	}
+	kept.want(403, "Sign in")
+	kept.wantNoHTML(mark)
 }
 
 // Anybody can send a sign-in, so little of it is read.
 func TestSignInIsBounded(t *testing.T) {
 	long := url.Values{"username": {"alice"}, "password": {strings.Repeat("x", maxForm)}}
-	newEnv(t, nil).browser(t).postForm("/login", long).want(400, "The form can't be read.")
+	newEnv(t, nil).browser().postForm("/login", long).want(400, "The form can't be read.")
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +33,7 @@ func newCosts(t *testing.T) *env {
 			id, value, _ := strings.Cut(pair, "=")
 			pairs = append(pairs, id, value)
 		}
-		e.submit(t, "alice", 1, "feedback", pairs...)
+		e.submit("alice", 1, "feedback", pairs...)
 	}
 	return e
 }
@@ -64,24 +63,20 @@ func TestSplit(t *testing.T) {
 			"No answer|2|Alpha 1|7.2|3.6|2|2|2|2 1|no 1",
 		},
 	} {
-		page := e.get(t, "alice", feedbackResults+"?by="+by)
-		if got := page.split(); !slices.Equal(got, want) {
-			t.Errorf("by %s:\n%s", by, strings.Join(got, "\n"))
-		}
+		page := e.get("alice", feedbackResults+"?by="+by)
+		testkit.Diff(t, by, page.split(), want)
 		page.wantHTML(`<option value="`+by+`" selected>`, `filter%5B`+by+`%5D%5Bempty%5D=`)
 	}
-	page := e.get(t, "alice", feedbackResults)
+	page := e.get("alice", feedbackResults)
 	page.want(200, "1 question without an answer Last", "2 answered, 2 did not · on average 2.5, sum 5", "Compare by none Team Stars State Tags")
-	if page.split() != nil {
-		t.Error("it is split by nothing")
-	}
-	e.expect(t, 422, "alice", feedbackResults+"?by=costs").want(422, "by must be the id of a field with options")
+	testkit.Diff(t, "split by nothing", page.split(), []string(nil))
+	e.expect(422, "alice", feedbackResults+"?by=costs").want(422, "by must be the id of a field with options")
 	testkit.Same(t, "by nothing leads",
-		e.expect(t, 303, "alice", feedbackResults+"?by=&q=a").header.Get("Location"),
+		e.expect(303, "alice", feedbackResults+"?by=&q=a").header.Get("Location"),
 		feedbackResults+"?q=a",
 	)
 	// Filters hold, and stay.
-	e.get(t, "alice", feedbackResults+"?by=team&filter[costs][greater-than]=1").wantHTML(
+	e.get("alice", feedbackResults+"?by=team&filter[costs][greater-than]=1").wantHTML(
 		`<input type="hidden" name="filter[costs][greater-than]" value="1">`, `<td class="number" data-name="Costs, sum">1,200.5</td>`)
 }
 

@@ -84,7 +84,7 @@ func compressed(text string) int {
 
 func TestStaticFiles(t *testing.T) {
 	e := newEnv(t, wiki)
-	b := e.browser(t)
+	b := e.browser()
 	for _, path := range []string{"/static/style.css", "/static/", "/static/0000000000000000/gone.css", "/static/0000000000000000/brand.css", "/static/..%2fweb.go"} {
 		b.get(path).want(404, "There is no page at this address.")
 	}
@@ -102,10 +102,10 @@ func TestStaticFiles(t *testing.T) {
 
 func TestBrand(t *testing.T) {
 	e := newEnv(t, wiki, func(o *envOptions) { o.BrandName, o.BrandCSS = "Acme & Sons", []byte("h1 { color: teal }") })
-	page := e.browser(t).get("/login")
+	page := e.browser().get("/login")
 	testkit.Same(t, "title", page.title(), "Sign in – Acme & Sons")
 	found := false
-	for path, content := range e.browser(t).loads(page) {
+	for path, content := range e.browser().loads(page) {
 		found = found || strings.Contains(path, "brand.") && content == "h1 { color: teal }"
 	}
 	if !found {

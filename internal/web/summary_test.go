@@ -47,7 +47,8 @@ func TestSummaryCache(t *testing.T) {
 // TestSummaryKey has two callers share a summary only if both may see the same
 // submissions.
 func TestSummaryKey(t *testing.T) {
-	e := newFeedback(t, "view: [alice, bob, carol]\nedit: [carol, alice]\n")
+	const front = "view: [alice, bob, carol]\nedit: [carol, alice]\n"
+	e := newFeedback(t, front)
 	key := func(user, query string) summaryKey {
 		t.Helper()
 		access, err := e.site.Backend.Service.Form(t.Context(), auth.Identity{Name: user}, 1, "feedback")
@@ -80,7 +81,7 @@ func TestSummaryKey(t *testing.T) {
 		distinct[k] = fmt.Sprint(c)
 	}
 	before := key("alice", "")
-	e.Write(t, "1.md", page1("view: [alice, bob, carol]\nedit: [carol, alice]\n", smallForm+"  - {id: more, type: textfield, label: More}\n")["1.md"])
+	e.edit(page1(front, smallForm+"  - {id: more, type: textfield, label: More}\n"))
 	if key("alice", "") == before {
 		t.Error("a changed form has the key of the old one")
 	}
@@ -89,7 +90,7 @@ func TestSummaryKey(t *testing.T) {
 // TestSummaryAfterWrites has totals count what was written just now.
 func TestSummaryAfterWrites(t *testing.T) {
 	e := newFeedback(t, "")
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	check := func(after, total, mean string) {
 		t.Helper()
 		page := b.get(feedbackTable)
@@ -98,13 +99,11 @@ func TestSummaryAfterWrites(t *testing.T) {
 		}
 	}
 	check("nothing", "1–4 of 4", "5.17")
-	e.submit(t, "bob", 1, "feedback", "score", "20")
+	e.submit("bob", 1, "feedback", "score", "20")
 	check("a create", "1–5 of 5", "8.88")
-	form := b.get("/page/1/form/feedback")
-	b.send(form.action(), with(form.values(), "name", "Amy", "score", "0")).want(200)
+	b.fill("/page/1/form/feedback", "name", "Amy", "score", "0").want(200)
 	check("a create with a key", "1–6 of 6", "7.1")
-	change := b.get("/page/1/form/feedback/submission/2/change")
-	b.send(change.action(), with(change.values(), "score", "20")).want(200)
+	b.fill("/page/1/form/feedback/submission/2/change", "score", "20").want(200)
 	check("a change", "1–6 of 6", "9.1")
 	remove := b.get("/page/1/form/feedback/submission/2/delete")
 	b.postForm(remove.action(), remove.values()).want(200)
@@ -114,7 +113,7 @@ func TestSummaryAfterWrites(t *testing.T) {
 // TestSummaryIsComputedOnce has a page that is shown again read its table, and not all submissions.
 func TestSummaryIsComputedOnce(t *testing.T) {
 	e := newFeedback(t, "")
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	scans := 0
 	e.Store.FailWith(func(_ context.Context, operation string) error {
 		if operation == "scan" {

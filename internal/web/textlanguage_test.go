@@ -21,7 +21,7 @@ fields:
   - {id: days, type: checkbox, label: Zwergtage, options: [{value: m, label: Zwergmontag}, {value: t, label: Zwergdienstag}]}
   - {id: scan, type: file, label: Zwergdatei}
   - {id: why, type: textbox, label: Zwerggrund}
-  - {id: never, type: textfield, label: Zwergnie}
+  - {section: more, title: Zwergabschnitt, fields: [{id: never, type: textfield, label: Zwergnie}]}
   - {id: state, type: status, label: Zwergstatus, by: editors, options: [{value: n, label: Zwergneu}, {value: o, label: Zwergoffen}]}
 `
 
@@ -42,7 +42,7 @@ func (a *answer) wantLanguages() {
 		}
 		want, in := "fr", n.Parent
 		if authorsWords.MatchString(text) && in.Data != "title" {
-			want, found = "de", true
+			want, found = "de-AT", true
 		}
 		if in.Data == "script" || in.Data == "textarea" || in.Data == "pre" {
 			continue
@@ -61,12 +61,13 @@ func (a *answer) wantLanguages() {
 
 // What an author wrote has the language of the wiki page, to be read aloud and hyphenated. All else has the reader's.
 func TestLanguageOfTexts(t *testing.T) {
-	const front = "lang: de\ntitle: Zwergseite\nedit: [carol]\n"
+	const front = "lang: de-AT\ntitle: Zwergseite\nedit: [carol]\n"
 	pages := func(form string) map[string]string {
 		return map[string]string{"1.md": "---\n" + front + "---\nZwergtext\n\n```form\n" + form + "```\n"}
 	}
+	newEnv(t, page1("", germanForm)).get("alice", "/page/1/form/f").wantNoHTML(` lang=""`)
 	e, alice := newAlice(t, pages(germanForm))
-	carol := e.signedIn(t, "carol").reads("fr")
+	carol := e.signedIn("carol").reads("fr")
 	alice.reads("fr")
 	const form = "/page/1/form/f"
 	look := func(b *browser, paths ...string) {
@@ -79,7 +80,7 @@ func TestLanguageOfTexts(t *testing.T) {
 	values["days"] = []string{"m", "t"}
 	sent := alice.send(form, values, chosenFile{"scan", "tipp.txt", "x"})
 	sent.wantLanguages()
-	e.submit(t, "bob", 1, "f", "name", "Tipp", "cost", "7") // and no way
+	e.submit("bob", 1, "f", "name", "Tipp", "cost", "7") // and no way
 	path := sent.submission()
 	look(alice, "/", "/page/1", form, form+"/results", path+"/delete")
 	look(carol, path)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/html"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // People read titles instead of ids, where there are some.
@@ -18,37 +18,26 @@ func TestTitles(t *testing.T) {
 		"1.md": "---\ntitle: Holidays\n---\n```form\nform: leave\n" + fields + "```\n\n```form\nform: swap\ntitle: Swap a <shift>\n" + fields + "```\n",
 		"2.md": "---\ntitle: Lunch\n---\n```form\nform: meal\n" + fields + "```\n",
 	})
-	b := e.signedIn(t, "alice")
-	heading := func(p *answer, tag string) (texts []string) {
-		return textsOf(p.find(tag))
-	}
+	b := e.signedIn("alice")
 	for path, want := range map[string]string{
 		"/page/1/form/leave": "leave", "/page/1/form/swap": "Swap a <shift>", "/page/2/form/meal": "Lunch",
 	} {
 		p := b.get(path)
-		if got := heading(p, "h1"); !slices.Equal(got, []string{want}) || p.title() != want+" – Formulary" {
-			t.Errorf("%s: heading %q, title %q, want %q", path, got, p.title(), want)
-		}
-		if got := heading(p, "legend"); !slices.Equal(got, []string{"About <you>"}) {
-			t.Errorf("%s: legends %q", path, got)
-		}
+		testkit.Diff(t, path, textsOf(p.find("h1")), []string{want})
+		testkit.Diff(t, path, textsOf(p.find("legend")), []string{"About <you>"})
+		testkit.Same(t, path, p.title(), want+" – Formulary")
 	}
-	if got, want := heading(b.get("/page/1"), "h2"), []string{"leave", "Swap a <shift>"}; !slices.Equal(got, want) {
-		t.Errorf("headings %q, want %q", got, want)
-	}
-	if got := heading(b.get("/page/2"), "h2"); got != nil {
-		t.Errorf("the only form has the heading %q beside its page's", got)
-	}
+	testkit.Diff(t, "headings", textsOf(b.get("/page/1").find("h2")), []string{"leave", "Swap a <shift>"})
+	testkit.Same(t, "headings of the only form beside that of its page", len(b.get("/page/2").find("h2")), 0)
 
 	sent := b.fill("/page/1/form/swap", "a", "x")
-	if sent.title() != "Sent: Swap a <shift> – Formulary" || sent.link("Swap a <shift>") != "/page/1/form/swap" || sent.link("Holidays") != "/page/1" {
-		t.Errorf("title %q, body %s", sent.title(), sent.body)
-	}
-	home := b.get("/")
-	home.want(200, "leave Holidays", "Swap a <shift> Holidays", "My submission: Swap a <shift> x 2025-11-15")
-	if text := b.get("/?q=shift").text(); !strings.Contains(text, "Swap a <shift> Holidays") || strings.Contains(text, "leave") || strings.Contains(text, "Lunch") {
-		t.Errorf("a search by the title of a form finds %s", text)
-	}
+	testkit.Same(t, "title", sent.title(), "Sent: Swap a <shift> – Formulary")
+	testkit.Same(t, "the form", sent.link("Swap a <shift>"), "/page/1/form/swap")
+	testkit.Same(t, "the page", sent.link("Holidays"), "/page/1")
+	b.get("/").want(200, "leave Holidays", "Swap a <shift> Holidays", "My submission: Swap a <shift> x 2025-11-15")
+	found := b.get("/?q=shift")
+	found.want(200, "Swap a <shift> Holidays")
+	found.wantNoHTML("leave", "Lunch")
 }
 
 // The headings of a text are as high as those of the forms between them.
@@ -58,7 +47,7 @@ func TestOutlineOfAPage(t *testing.T) {
 		"1-T.wiki": "== Rules ==\n<pre class=form>\n" + form("one") + "</pre>\n=== More ===\n<pre class=form>\n" + form("two") + "</pre>\n",
 		"2.md":     "---\ntitle: T\n---\n# T\n## Rules\n```form\n" + form("one") + "```\n### More\n```form\n" + form("two") + "```\n",
 	})
-	b := e.signedIn(t, "alice")
+	b := e.signedIn("alice")
 	for _, path := range []string{"/page/1", "/page/2"} {
 		var got []string
 		for n := range b.get(path).root.Descendants() {
@@ -66,9 +55,7 @@ func TestOutlineOfAPage(t *testing.T) {
 				got = append(got, n.Data+" "+textOf(n))
 			}
 		}
-		if want := []string{"h1 T", "h2 Rules", "h2 one", "h3 More", "h2 two"}; !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
+		testkit.Diff(t, path, got, []string{"h1 T", "h2 Rules", "h2 one", "h3 More", "h2 two"})
 	}
 }
 
@@ -89,11 +76,9 @@ func TestHomeOfClosedForms(t *testing.T) {
 		{began.AddDate(0, 0, 1), []string{"early Many late", "late Many Closed", "open Many Closed"}},
 	} {
 		e.Clock.Set(day.at)
-		home := e.signedIn(t, "alice").get("/")
+		home := e.signedIn("alice").get("/")
 		home.want(200, day.want...)
-		if got := home.link("late"); got != "/page/1/form/late" { // where it says since when
-			t.Errorf("a closed form leads to %s", got)
-		}
+		testkit.Same(t, "a closed form leads to since when", home.link("late"), "/page/1/form/late")
 	}
 }
 
@@ -119,9 +104,7 @@ func TestThanks(t *testing.T) {
 				}
 			}
 		}
-		if want := []string{"https://wiki.example/a_%28b%29?c=1&d=2", "https://x.example/"}; !slices.Equal(links, want) {
-			t.Errorf("%s: links %q, want %q", id, links, want)
-		}
+		testkit.Diff(t, id, links, []string{"https://wiki.example/a_%28b%29?c=1&d=2", "https://x.example/"})
 		if id == "named" {
 			text := p.text()
 			if strings.Index(text, "Well") > strings.Index(text, "my answer") {
@@ -130,67 +113,15 @@ func TestThanks(t *testing.T) {
 			b.get(p.submission()).wantNoHTML("Well")
 		}
 	}
-	e.framed(t, "alice", "/embed/page/1/form/secret/sent").wantHTML(` rel="noopener" target="_blank">https://x.example/</a>`)
+	e.framed("alice", "/embed/page/1/form/secret/sent").wantHTML(` rel="noopener" target="_blank">https://x.example/</a>`)
 }
 
 // "No answer" is a choice that clears, and no answer by itself.
 func TestNoAnswerIsNotPreselected(t *testing.T) {
 	e, b := newAlice(t, wiki)
-	checked := func(p *answer) (values []string) {
-		for _, n := range p.find(`[type="radio"][checked]`) {
-			values = append(values, attribute(n, "name")+"="+attribute(n, "value"))
-		}
-		return values
-	}
-	if got := checked(b.get(survey)); got != nil {
-		t.Errorf("preselected: %q", got)
-	}
-	sent := b.fill(survey, "comment", "c", "kind", "a", "state", "open")
-	change := sent.submission() + "/change"
-	if got, want := checked(b.get(change)), []string{"kind=a", "state=open"}; !slices.Equal(got, want) {
-		t.Errorf("chosen: %q, want %q", got, want)
-	}
+	b.get(survey).wantValues("kind", "", "state", "")
+	change := b.fill(survey, "comment", "c", "kind", "a", "state", "open").submission() + "/change"
+	b.get(change).wantValues("kind", "a", "state", "open")
 	b.fill(change, "kind", "").want(200)
-	if got := e.stored(t, "survey"); got["kind"] != "" || got["state"] != "open" {
-		t.Errorf("after “No answer”: %q", got)
-	}
-}
-
-// What the author wrote is in the page's language, all else is in English.
-func TestLanguage(t *testing.T) {
-	const form = "form: f\ntitle: Urlaub\nfields:\n  - {id: a, type: textfield, label: Grund, help: Kurz.}\n" +
-		"  - {id: b, type: radio, label: Art, options: [bezahlt, unbezahlt]}\n  - {section: s, title: Mehr, fields: [{id: c, type: dropdown, label: Ort, options: [hier]}]}\n"
-	e := newEnv(t, map[string]string{"1.md": "---\ntitle: Personal\nlang: de-AT\n---\nEin Text.\n\n```form\n" + form + "```\n"})
-	for _, path := range []string{"/page/1", "/page/1/form/f"} {
-		p := e.get(t, "alice", path)
-		for _, text := range []string{"Urlaub", "Grund", "Kurz.", "Art", "bezahlt", "Mehr", "Ort"} {
-			if got := p.languageOf(text); got != "de-AT" {
-				t.Errorf("%s: %q is in %q", path, text, got)
-			}
-		}
-		for _, text := range []string{"Send", "No answer"} {
-			if got := p.languageOf(text); got != "en" {
-				t.Errorf("%s: %q is in %q", path, text, got)
-			}
-		}
-	}
-	if p := e.get(t, "alice", "/page/1"); p.languageOf("Ein Text.") != "de-AT" || p.languageOf("Personal") != "de-AT" {
-		t.Error("the text of the page has another language")
-	}
-	newEnv(t, page1("", form)).get(t, "alice", "/page/1/form/f").wantNoHTML(` lang=""`)
-}
-
-// languageOf is the language of the element in the body that has a text.
-func (a *answer) languageOf(text string) string {
-	for n := range a.root.Descendants() {
-		if n.Type != html.TextNode || strings.TrimSpace(n.Data) != text || n.Parent.Data == "title" {
-			continue
-		}
-		for p := n.Parent; p != nil; p = p.Parent {
-			if hasAttribute(p, "lang") {
-				return attribute(p, "lang")
-			}
-		}
-	}
-	return ""
+	e.wantStored("survey", "kind", "", "state", "open")
 }

@@ -43,7 +43,7 @@ func TestPromiseOfAnonymity(t *testing.T) {
 				testkit.Must(t, err)
 				return n
 			}
-			b := e.signedIn(t, "alice")
+			b := e.signedIn("alice")
 			typed := with(b.get(form).values(), "text", "long work")
 			e.Write(t, "1-idea.md", tt.after)
 			p := b.send(form, typed, chosenFile{"doc", "a.txt", "x"})
@@ -51,9 +51,8 @@ func TestPromiseOfAnonymity(t *testing.T) {
 				t.Error("not anonymous in the log")
 			}
 			p.want(409, "There is a problem", tt.notice, "Nothing was sent", "Choose the file again: a.txt was not stored.")
-			if n := stored(); n != 0 || p.values().Get("text") != "long work" {
-				t.Errorf("%d are stored, and %q is left", n, p.values().Get("text"))
-			}
+			p.wantValues("text", "long work")
+			testkit.Same(t, "stored", stored(), 0)
 			e.Clock.Advance(13 * time.Hour)
 			p = b.send(form, typed)
 			p = b.send(form, p.signedInAgain())
@@ -62,9 +61,8 @@ func TestPromiseOfAnonymity(t *testing.T) {
 			testkit.Same(t, "stored after the second time", stored(), 1)
 			typed = with(typed, "text", "other work")
 			delete(typed, promiseControl) // a page that has promised nothing
-			if b.send(form, typed).want(200); stored() != 2 {
-				t.Error("a page without a promise is refused")
-			}
+			b.send(form, typed).want(200)
+			testkit.Same(t, "stored", stored(), 2)
 		})
 	}
 }
@@ -84,12 +82,8 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 	check := func(p *answer, status int) {
 		t.Helper()
 		p.want(status, "This question is no longer part of the form")
-		if got := p.readOnly(); len(got) != len(want) || got["E-mail"] != want["E-mail"] || got["Paper"] != want["Paper"] {
-			t.Errorf("texts to copy: %q, want %q", got, want)
-		}
-		if got := p.values(); got.Get("comment") != "c" || got.Has("mail") {
-			t.Errorf("values %v", got)
-		}
+		testkit.Diff(t, "texts to copy", p.readOnly(), want)
+		p.wantValues("comment", "c", "mail", "")
 	}
 	p := b.send(survey, typed, file)
 	check(p, 422)
@@ -99,18 +93,14 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 		"“Day” must be a date such as 2026-01-31 (yyyy-MM-dd)",
 	}
 	slices.Sort(summary[:2])
-	if !slices.Equal(summary, wantSummary) {
-		t.Errorf("summary %q", summary)
-	}
+	testkit.Diff(t, "summary", summary, wantSummary)
 	again := with(p.values(), "day", "2026-01-31")
 	check(b.send(survey, with(typed, "_update", "1"), file), 200)
 	e.Clock.Advance(13 * time.Hour)
 	p = b.send(survey, typed, file)
 	p = b.send(survey, p.signedInAgain())
 	check(p, 200)
-	if n := e.count(t, "alice", 1, "survey"); n != 0 {
-		t.Fatalf("%d submissions are stored", n)
-	}
+	testkit.Same(t, "submissions", e.count("alice", 1, "survey"), 0)
 	b.send(survey, again).want(200, "Sent", "2026-01-31")
 	b.send(survey, withoutAnswer).want(200, "Sent")
 }
@@ -124,14 +114,12 @@ func TestQuestionLeavesTheChange(t *testing.T) {
 	typed := with(b.get(path).values(), "comment", "new")
 	e.Write(t, "1-survey.md", withoutMail)
 	p = b.send(path, typed)
-	if p.want(409); len(p.readOnly()) != 0 {
-		t.Errorf("texts to copy: %q", p.readOnly())
-	}
+	p.want(409)
+	testkit.Same(t, "texts to copy", len(p.readOnly()), 0)
 	p = b.send(path, with(typed, "mail", "b@example.org"))
 	p.want(409, "This question is no longer part of the form")
-	if got := p.readOnly()["E-mail"]; got != "b@example.org" || p.values().Get("comment") != "new" {
-		t.Errorf("texts to copy: %q, values %v", p.readOnly(), p.values())
-	}
+	testkit.Same(t, "the text to copy", p.readOnly()["E-mail"], "b@example.org")
+	p.wantValues("comment", "new")
 	b.send(path, p.values()).want(200, "The changes are saved", "new", "a@example.org")
 }
 
@@ -139,24 +127,22 @@ func TestQuestionLeavesTheChange(t *testing.T) {
 // as a form that can be sent.
 func TestDeletedWhileItIsChanged(t *testing.T) {
 	e := newEnv(t, wiki)
-	alice, carol := e.signedIn(t, "alice"), e.signedIn(t, "carol")
+	alice, carol := e.signedIn("alice"), e.signedIn("carol")
 	const form = "/page/2/form/once"
+	remove := func(path string) {
+		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(200)
+	}
 	deleted := func(do func(path string, typed map[string][]string) *answer) {
 		t.Helper()
 		p := alice.fill(form, "text", "first")
 		path := p.submission()
 		p = do(path, with(alice.get(path+"/change").values(), "text", "long work"))
 		p.want(404, "There is a problem", "was deleted since you opened it")
-		if n := e.count(t, "alice", 2, "once"); n != 0 || p.values().Get("text") != "long work" {
-			t.Errorf("%d are stored, values %v", n, p.values())
-		}
+		testkit.Same(t, "submissions", e.count("alice", 2, "once"), 0)
+		p.wantValues("text", "long work")
 		p = alice.send(form, p.values())
 		p.want(200, "Sent", "long work")
-		path = p.submission()
-		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(200)
-	}
-	remove := func(path string) {
-		carol.postForm(path+"/delete", carol.get(path+"/delete").values()).want(200)
+		remove(p.submission())
 	}
 	deleted(func(path string, typed map[string][]string) *answer {
 		remove(path)
@@ -177,9 +163,7 @@ func TestDeletedWhileItIsChanged(t *testing.T) {
 		p := alice.send(path+"/change", typed)
 		return alice.send(path+"/change", p.signedInAgain())
 	})
-	if p := e.signedIn(t, "bob").send(form+"/submission/999/change", nil); p.status != 409 { // not a page of bob's
-		t.Errorf("status %d", p.status)
-	}
+	e.signedIn("bob").send(form+"/submission/999/change", nil).want(409) // not a page of bob's
 }
 
 // A browser does not get back a file that was chosen. Its question says so when
@@ -194,9 +178,8 @@ func TestFileIsToBeChosenAgain(t *testing.T) {
 	p := b.send(survey, good, chosenFile{"paper", "a.exe", "x"})
 	both := b.send(survey, good, file, chosenFile{"paper", "a.exe", "x"}, chosenFile{"paper", "b.exe", "x"})
 	both.want(422, "and a.exe is something else", "and b.exe is something else")
-	if p.want(422, "“Paper” takes only TXT files"); strings.Contains(p.text(), "Choose the file again") {
-		t.Error("a file that is refused is to be chosen again")
-	}
+	p.want(422, "“Paper” takes only TXT files")
+	p.wantNoHTML("Choose the file again")
 	p = b.send(survey, good, file)
 	p.want(200, "Sent", "a.txt")
 	path := p.submission() + "/change"

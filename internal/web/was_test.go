@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 const commentForm = `form: f
@@ -23,12 +24,10 @@ func TestRenamedWhileOpen(t *testing.T) {
 	e, b := newAlice(t, page1("edit: [carol]\n", commentForm))
 	typed := with(b.get(leavePath).values(), "comment", "Mine")
 	delete(typed, "days") // no box is ticked
-	e.Write(t, "1.md", page1("edit: [carol]\n", remarksForm)["1.md"])
+	e.edit(page1("edit: [carol]\n", remarksForm))
 	sent := b.send(leavePath, typed, chosenFile{"papers", "a.txt", "text"}, chosenFile{"papers", "b.txt", "text"})
 	sent.want(200)
-	if got := e.stored(t, "f"); got["remarks"] != "Mine" || got["days"] != "" || got["files"] != "a.txt;b.txt" || len(got) != 3 {
-		t.Errorf("got %v", got)
-	}
+	testkit.Diff(t, "stored", e.stored("f"), map[string]string{"remarks": "Mine", "days": "", "files": "a.txt;b.txt"})
 	// The same for a change, with a file that goes.
 	change := sent.submission() + "/change"
 	open := with(b.get(change).values(), "remarks", "Other", "days", "tuesday", "_remove", "files/a.txt")
@@ -37,17 +36,13 @@ func TestRenamedWhileOpen(t *testing.T) {
 	conflict := b.send(change, open) // the tag covers the names
 	conflict.want(409)
 	b.send(change, conflict.values()).want(200)
-	if got := e.stored(t, "f"); got["words"] != "Other" || got["days"] != "tuesday" || got["pages"] != "b.txt" {
-		t.Errorf("got %v", got)
-	}
+	e.wantStored("f", "words", "Other", "days", "tuesday", "pages", "b.txt")
 	filled := b.get(leavePath + "?comment=Filled&days=monday&days=tuesday")
-	if got := filled.values(); got.Get("words") != "Filled" || strings.Join(got["days"], " ") != "mo tuesday" {
-		t.Errorf("got %v", got)
-	}
+	filled.wantValues("words", "Filled", "days", "mo;tuesday")
 	filled.wantHTML(`data-was="{&#34;ids&#34;:[&#34;remarks&#34;,&#34;comment&#34;],&#34;values&#34;:{}}"`,
 		`data-was="{&#34;ids&#34;:[],&#34;values&#34;:{&#34;monday&#34;:&#34;mo&#34;}}"`)
-	e.get(t, "carol", leavePath+"/results?columns=comment&view=table").want(200, "Your words", "Other")
-	e.get(t, "carol", leavePath+"/results?by=days").want(200)
+	e.get("carol", leavePath+"/results?columns=comment&view=table").want(200, "Your words", "Other")
+	e.get("carol", leavePath+"/results?by=days").want(200)
 }
 
 // TestTableOpenDuringARename: what the table of before sends means the options of now, and an old filter is named by them.
@@ -69,10 +64,8 @@ func TestSentAgainAfterARename(t *testing.T) {
 	typed := with(b.get(leavePath).values(), "comment", "Two\r\nlines", "days", "monday")
 	first := b.send(leavePath, typed)
 	first.want(200)
-	e.Write(t, "1.md", page1("edit: [carol]\n", remarksForm)["1.md"])
-	if again := b.send(leavePath, typed); again.submission() != first.submission() {
-		t.Errorf("stored again: %s", again.text())
-	}
+	e.edit(page1("edit: [carol]\n", remarksForm))
+	testkit.Same(t, "again", b.send(leavePath, typed).submission(), first.submission())
 }
 
 // TestLostForm: editors of a form without submissions are told of those under an id that the
@@ -80,32 +73,26 @@ func TestSentAgainAfterARename(t *testing.T) {
 func TestLostForm(t *testing.T) {
 	e := newEnv(t, page1("edit: [carol]\n", commentForm))
 	for range 2 {
-		e.submit(t, "alice", 1, "f", "comment", "x")
+		e.submit("alice", 1, "f", "comment", "x")
 	}
-	e.Write(t, "1.md", page1("edit: [carol]\n", strings.Replace(commentForm, "form: f", "form: g", 1))["1.md"])
+	e.edit(page1("edit: [carol]\n", strings.Replace(commentForm, "form: f", "form: g", 1)))
 	const told = "2 submissions are stored under f, which the page no longer has: keep form: f, and change title."
 	for _, path := range []string{"/page/1/form/g", "/page/1/form/g/results"} {
-		e.get(t, "carol", path).want(200, told)
-		if text := e.get(t, "alice", path).text(); strings.Contains(text, "stored under") {
-			t.Errorf("%s tells others: %s", path, text)
-		}
+		e.get("carol", path).want(200, told)
+		e.get("alice", path).wantNoHTML("stored under")
 	}
-	e.submit(t, "alice", 1, "g", "comment", "x")
-	if text := e.get(t, "carol", "/page/1/form/g").text(); strings.Contains(text, "stored under") {
-		t.Errorf("a form with submissions says: %s", text)
-	}
+	e.submit("alice", 1, "g", "comment", "x")
+	e.get("carol", "/page/1/form/g").wantNoHTML("stored under")
 	both := page1("edit: [carol]\n", strings.Replace(commentForm, "form: f", "form: h", 1))["1.md"] + "\n```form\n" + commentForm + "```\n"
 	e.Write(t, "1.md", both) // f is back, g is not
-	text := e.get(t, "carol", "/page/1/form/h").text()
+	text := e.get("carol", "/page/1/form/h").text()
 	if !strings.Contains(text, "1 submission is stored under g,") || strings.Contains(text, "under f,") {
 		t.Errorf("got %s", text)
 	}
 	for _, broken := range []string{"form: g\nfields: {}", "form: ["} { // a broken block is no missing form
 		e.Write(t, "1.md", both+"\n```form\n"+broken+"\n```\n")
 		for _, path := range []string{"/page/1/form/h", "/author?page=1&form=h"} {
-			if text := e.get(t, "carol", path).text(); strings.Contains(text, "no longer has") {
-				t.Errorf("%s beside %q says: %s", path, broken, text)
-			}
+			e.get("carol", path).wantNoHTML("no longer has")
 		}
 	}
 }
