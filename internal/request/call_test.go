@@ -17,16 +17,6 @@ func taken(b *Backend) [3]int {
 	return [3]int{b.Limiters.Lists.Taken(), b.Limiters.Bodies.Taken(), b.Limiters.Uploads.Taken()}
 }
 
-// A name is kept only while its user holds a slot.
-func TestNamesAreNotKept(t *testing.T) {
-	b := NewBackend(Options{})
-	c := b.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: "alice"})
-	testkit.Must(t, c.HoldList())
-	testkit.Same(t, "are held", taken(b), [3]int{1, 0, 0})
-	c.End()
-	testkit.Same(t, "are held", taken(b), [3]int{})
-}
-
 // An answer counts as what it is: a list that becomes a large answer holds no slot
 // of lists any more.
 func TestSlotOfAnAnswer(t *testing.T) {

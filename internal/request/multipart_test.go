@@ -231,21 +231,44 @@ func TestExtraTextsAreBounded(t *testing.T) {
 }
 
 // seeds are bodies that take each turn of the decoder.
-func seeds() [][]byte {
-	title, doc := text("title", "x"), part{"doc", "a", "content"}
-	whole := bodyOf(title, doc)
-	list := [][]byte{
-		nil, []byte("title=x"), append(bytes.Clone(whole), "more"...),
-		bodyOf(title, part{"doc", "a", "b"}, part{"doc", "a", "c"}, text("tags", "a"), text("tags", "b")),
-		bodyOf(text("mail", "x"), doc, title), bodyOf(title, title, doc), bodyOf(title, doc, text("nope", "x")),
-		bodyOf(title, part{"nope", "a", "b"}), bodyOf(title, part{"nope", "", ""}), bodyOf(title, part{"doc", "", ""}),
-		bodyOf(title, doc, part{"mail", "a", "b"}), bodyOf(title, text("doc", "a")), bodyOf(title, doc, text("doc", "")),
-		bodyOf(text("", "x")), bodyOf(text(`a"; name="b`, "x")), bodyOf(text("\xff", "x")), bodyOf(text("title", "\xff\x00")),
-		bodyOf(text("_charset_", "windows-1252")), bodyOf(text("_charset_", "utf-8"), text("_key", "k"), title), bodyOf(part{"_x", "a", "b"}),
-		bodyOf(title, part{"pic", "a.png", "<html>"}), bodyOf(title, part{"pic", "a.pdf", "%PDF-1.7" + strings.Repeat("x", 993)}),
-		bodyOf(title, part{"proof", "a.pdf", "text"}, text("kind", "proof")), bodyOf(title, part{"doc", "../%22a/\\b", "c"}),
-		[]byte("--a-boundary\r\nContent-Disposition\r\n\r\nx\r\n--a-boundary--\r\n"),
+func seeds() (list [][]byte) {
+	// Texts are name=value, files name@file=content.
+	for body := range strings.Lines(`title=x&doc@a=content
+title=x&doc@a=b&doc@a=c&tags=a&tags=b
+mail=x&doc@a=content&title=x
+title=x&title=x&doc@a=content
+title=x&doc@a=content&nope=x
+title=x&nope@a=b
+title=x&nope@=
+title=x&doc@=
+title=x&doc@a=content&mail@a=b
+title=x&doc=a
+title=x&doc@a=content&doc=
+=x
+a"; name="b=x
+` + "\xff=x\ntitle=\xff\x00" + `
+_charset_=windows-1252
+_charset_=utf-8&_key=k&title=x
+_x@a=b
+title=x&pic@a.png=<html>
+title=x&pic@a.pdf=%PDF-1.7` + strings.Repeat("x", 993) + `
+title=x&proof@a.pdf=text&kind=proof
+title=x&doc@../%22a/\b=c
+`) {
+		var parts []part
+		for p := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "&") {
+			i := strings.LastIndex(p, "=")
+			name, fileName, isFile := strings.Cut(p[:i], "@")
+			if !isFile {
+				fileName = "-"
+			}
+			parts = append(parts, part{name, fileName, p[i+1:]})
+		}
+		list = append(list, bodyOf(parts...))
 	}
+	whole := list[0]
+	list = append(list, nil, []byte("title=x"), append(bytes.Clone(whole), "more"...),
+		[]byte("--a-boundary\r\nContent-Disposition\r\n\r\nx\r\n--a-boundary--\r\n"))
 	for _, header := range []string{
 		"X: y", "Content-Disposition: attachment; name=title", "Content-Disposition: form-data; name=doc; filename*=UTF-8''%e2%82%ac",
 		"Content-Disposition: form-data; name=title\r\nContent-Transfer-Encoding: base64",

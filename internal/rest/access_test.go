@@ -95,10 +95,4 @@ func TestAnonymousSubmissionsCarryNoName(t *testing.T) {
 	testkit.Same(t, "nested", e.get(t, "carol", path), want)
 	want = `{"_id":"1","_timestamp":"` + beganMillis + `","_username":"","vote":"yes"}`
 	testkit.Same(t, "flat", e.get(t, "carol", result(path)), want)
-	for _, query := range []string{"?username=alice", "?username=carol"} {
-		testkit.Same(t, query, e.get(t, "carol", ballotPath+"/result"+query), "[]")
-	}
-	// An editor's correction leaves it as anonymous as it was.
-	e.expect(t, 200, ask("carol PUT", result(path), `{"vote":"no"}`))
-	testkit.Same(t, "_username after an editor's update", pick(t, e.get(t, "carol", result(path)), "_username"), `""`)
 }

@@ -175,9 +175,8 @@ func TestLogNeverNamesWhoSendsToAnAnonymousForm(t *testing.T) {
 // A caller who is beyond a limit leaves an address and no name, and on an
 // anonymous form neither.
 func TestRefusalByALimitIsNotedWithoutAName(t *testing.T) {
-	e := newHouse(t, oneList)
-	release := e.holdList(t, "alice")
-	defer release()
+	e := newHouse(t)
+	t.Cleanup(e.holdLists(t, "alice"))
 	for path, anonymous := range map[string]bool{allPath: false, pollPath: true} {
 		n := e.note(t, ask("alice GET", path+"/result"))
 		if n.Code != 429 || n.user != "" || n.anonymous != anonymous {

@@ -239,23 +239,6 @@ func (d *doer) Read(p []byte) (int, error) {
 	return d.then.Read(p)
 }
 
-// A form that becomes anonymous while a body comes in names nobody.
-func TestFormBecomesAnonymousWhileTheBodyComesIn(t *testing.T) {
-	named := blockWith("a")
-	e := newEnv(t, map[string]string{"1.md": named})
-	path, _ := e.create(t, "alice", form(1, "f"), nestedBody("a", "A"))
-	for status, r := range map[int]testRequest{
-		201: ask("alice POST", form(1, "f")+"/submission", nestedBody("a", "B")),
-		200: ask("alice PUT", result(path), `{"a":"B"}`),
-	} {
-		e.Write(t, "1.md", named)
-		n := e.sendSlowly(t, r, func() { e.Write(t, "1.md", strings.Replace(named, "form: f\n", "form: f\nanonymous: true\n", 1)) })
-		if n.Code != status || !n.anonymous || status == 201 && strings.Contains(n.Body.String(), "alice") {
-			t.Errorf("%s: status %d, noted as anonymous: %t, answered with %s", r.method, n.Code, n.anonymous, n.Body)
-		}
-	}
-}
-
 // Who may not change a submission is told so, whatever is wrong with the body.
 func TestBadBodyForAnothersSubmission(t *testing.T) {
 	e := newHouse(t)

@@ -97,6 +97,9 @@ func checkFraming(t testing.TB, req *http.Request, a answer) {
 		if a.body != "" {
 			t.Errorf("%s %s: answer %d has a body: %q", req.Method, req.URL, a.status, clip(a.body))
 		}
+		if a.status == 204 && (a.header.Get("Content-Type") != "" || a.header.Get("Content-Length") != "") {
+			t.Errorf("%s %s: 204 comes with %v", req.Method, req.URL, a.header)
+		}
 	case a.header.Get("Content-Encoding") == "" && !isContent(a):
 		if err := wellFormed(a); err != nil {
 			t.Errorf("%s %s: answer %d is no %s: %v\n%s", req.Method, req.URL, a.status, a.header.Get("Content-Type"), err, clip(a.body))

@@ -303,6 +303,16 @@ func (e *env) dump(t testing.TB) string {
 	return b.String()
 }
 
+// fails has operations of the store fail with an error, and no others.
+func (e *env) fails(fault error, operations ...string) {
+	e.Store.FailWith(func(_ context.Context, operation string) error {
+		if slices.Contains(operations, operation) {
+			return fault
+		}
+		return nil
+	})
+}
+
 // unchanged returns a function that checks that the store is as it was.
 func (e *env) unchanged(t testing.TB) func() {
 	t.Helper()

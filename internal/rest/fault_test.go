@@ -29,6 +29,7 @@ func operations(path string) map[string]testRequest {
 	}
 }
 
+// Whoever reports a failed request finds out why by the id that they were told.
 func TestFaultsOfTheStore(t *testing.T) {
 	all := []string{"create", "get", "update", "delete", "scan"}
 	cases := []struct {
@@ -49,58 +50,29 @@ func TestFaultsOfTheStore(t *testing.T) {
 		path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
 		unchanged := e.unchanged(t)
 		for _, op := range c.operations {
-			e.Store.FailWith(func(_ context.Context, now string) error {
-				if now != op {
-					return nil
-				}
-				return c.err
-			})
+			e.fails(c.err, op)
 			logged := len(e.Logs.String())
-			a := e.expect(t, c.status, operations(path)[op])
-			if strings.Contains(a.body, "secret") || strings.Contains(a.body, "SELECT") {
-				t.Errorf("%s tells internals: %s", op, a.body)
+			r := operations(path)[op]
+			n := e.note(t, r)
+			checkContract(t, e.newRequest(t, r), answer{n.Code, n.Header(), n.Body.String()})
+			testkit.Same(t, op, n.Code, c.status)
+			if body := n.Body.String(); strings.Contains(body, "secret") || strings.Contains(body, "SELECT") {
+				t.Errorf("%s tells internals: %s", op, body)
 			}
-			if errors.Is(c.err, store.ErrInDoubt) && !strings.Contains(a.body, "Idempotency-Key") {
-				t.Errorf("%s does not tell how to repeat it: %s", op, a.body)
+			if errors.Is(c.err, store.ErrInDoubt) {
+				testkit.Contains(t, "how to repeat it", n.Body.String(), "Idempotency-Key")
 			}
-			if retry := a.header.Get("Retry-After"); (retry != "") != c.retry {
-				t.Errorf("%s, %d: Retry-After %q", op, a.status, retry)
+			if retry := n.Header().Get("Retry-After"); (retry != "") != c.retry {
+				t.Errorf("%s, %d: Retry-After %q", op, n.Code, retry)
 			}
-			if log := e.Logs.String()[logged:]; strings.Count(log, internals) != 1 || strings.Count(log, "\n") != 1 {
+			log := e.Logs.String()[logged:]
+			testkit.Contains(t, op, log, `"request_id":"id-1"`)
+			if strings.Count(log, internals) != 1 || strings.Count(log, "\n") != 1 {
 				t.Errorf("%s: logged %q, want the cause, once", op, log)
 			}
 		}
 		unchanged()
 	}
-}
-
-// Whoever reports a failed request finds out why by the id that they were told.
-func TestFaultsAreLoggedWithTheRequestID(t *testing.T) {
-	e := newHouse(t)
-	path, _ := e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	for _, fault := range []error{store.ErrUnavailable, store.ErrFull, errors.New(internals)} {
-		e.Store.FailWith(func(context.Context, string) error { return fault })
-		for op, r := range operations(path) {
-			logged := len(e.Logs.String())
-			e.note(t, r)
-			if log := e.Logs.String()[logged:]; !strings.Contains(log, `"request_id":"id-1"`) {
-				t.Errorf("%s, %v: logged %s", op, fault, log)
-			}
-		}
-	}
-	e.Store.FailWith(func(context.Context, string) error { return nil })
-	e.fill(t, 20, 10_000)
-	e.Store.FailAtRow(func(n int) error {
-		if n == 15 {
-			return errors.New(internals)
-		}
-		return nil
-	})
-	logged := len(e.Logs.String())
-	if _, broken := e.listSlowly(t, "alice", allPath+"/result", func() {}); !broken {
-		t.Error("the list was not broken off")
-	}
-	testkit.Contains(t, "a list that was broken off: logged", e.Logs.String()[logged:], `"request_id":"id-1"`)
 }
 
 // A caller who is gone is no fault of anybody, and nothing to log.
@@ -130,21 +102,26 @@ func TestRequestThatIsGivenUp(t *testing.T) {
 	testkit.Same(t, "logged", e.Logs.String(), "")
 }
 
-func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
-	e := newHouse(t)
-	e.fill(t, 3, 0)
+// failsAtRow has scans fail after so many rows.
+func (e *env) failsAtRow(row int, fault error) {
 	e.Store.FailAtRow(func(n int) error {
-		if n == 2 {
-			return store.ErrUnavailable
+		if n == row {
+			return fault
 		}
 		return nil
 	})
+}
+
+func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
+	e := newHouse(t)
+	e.fill(t, 3, 0)
+	e.failsAtRow(2, store.ErrUnavailable)
 	for _, list := range lists {
 		for _, encoding := range []string{"", "gzip"} {
 			e.refused(t, 503, ask("alice GET", allPath+list).with(headerOf("Accept-Encoding", encoding)))
 		}
 	}
-	e.Store.FailWith(func(context.Context, string) error { return store.ErrUnavailable })
+	e.fails(store.ErrUnavailable, "scan")
 	for _, list := range lists { // HEAD says what GET would, so it has to ask, too
 		e.refused(t, 503, ask("alice HEAD", allPath+list))
 	}
@@ -155,19 +132,12 @@ func TestListThatFailsBeforeAnythingWasSent(t *testing.T) {
 func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
 	e := newHouse(t)
 	e.fill(t, 20, 10_000)
-	e.Store.FailAtRow(func(n int) error {
-		if n == 15 {
-			return errors.New(internals)
-		}
-		return nil
-	})
-	for _, list := range []string{"/submission", "/result"} {
+	e.failsAtRow(15, errors.New(internals))
+	for _, list := range lists {
 		for _, encoding := range []string{"", "gzip"} {
 			req := e.newRequest(t, ask("alice GET", allPath+list).with(headerOf("Accept-Encoding", encoding)))
 			resp, err := e.client.Do(req)
-			if err != nil {
-				t.Fatalf("%s %s: %v", list, encoding, err)
-			}
+			testkit.Must(t, err)
 			body, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -181,9 +151,10 @@ func TestListThatFailsOnItsWayBreaksOff(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Count(e.Logs.String(), "list broken off"); got != 4 {
-		t.Errorf("logged %d times, want 4:\n%s", got, e.Logs)
-	}
+	testkit.Same(t, "logged", strings.Count(e.Logs.String(), "list broken off"), 4)
+	_, broken := e.listSlowly(t, "alice", allPath+"/result", func() {})
+	testkit.Same(t, "broken off", broken, true)
+	testkit.Contains(t, "log", e.Logs.String(), `"request_id":"id-1"`)
 }
 
 // unpacked is as much as can be had of a gzip that was cut short.

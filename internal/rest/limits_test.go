@@ -28,12 +28,20 @@ func await(t *testing.T, slots *limit.Limiter, want int) {
 	testkit.Eventually(t, fmt.Sprintf("%d slots are held", want), func() bool { return slots.Taken() == want })
 }
 
-// holdList takes a slot for a list until release is called.
-func (e *env) holdList(t *testing.T, user string) (release func()) {
+// holdLists takes as many slots for lists as a user may have, until release is called.
+func (e *env) holdLists(t *testing.T, user string) (release func()) {
 	t.Helper()
-	c := e.api.NewCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), auth.Identity{Name: user})
-	testkit.Must(t, c.HoldList())
-	return c.End
+	calls := make([]*request.Call, 50)
+	for i := range calls {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		calls[i] = e.api.NewCall(httptest.NewRecorder(), r, auth.Identity{Name: user})
+		testkit.Must(t, calls[i].HoldList())
+	}
+	return func() {
+		for _, c := range calls {
+			c.End()
+		}
+	}
 }
 
 // begin sends a part of a request, and leaves the connection open.
@@ -212,29 +220,4 @@ func TestLargeAnswersAtATimeAreBounded(t *testing.T) {
 		t.Errorf("refused, and stored all the same: %s", clip(body))
 	}
 	e.expect(t, 200, change)
-}
-
-func TestListsAtATimeAreBounded(t *testing.T) {
-	e := newHouse(t)
-	e.Users.Set(five)
-	e.create(t, "alice", allPath, nestedBody("name", "Ann"))
-	var release []func()
-	for _, user := range []string{"alice", "bob", "carol", "dave"} {
-		for range 50 {
-			release = append(release, e.holdList(t, user))
-		}
-		for _, list := range lists {
-			e.refused(t, 429, ask(user+" GET", allPath+list))
-		}
-		e.expect(t, 200, ask(user+" HEAD", allPath+"/result"))
-		e.get(t, user, allPath+"/submission/1")
-		if user != "dave" {
-			e.get(t, "erin", allPath+"/result")
-		}
-	}
-	e.refused(t, 503, ask("erin GET", allPath+"/result"))
-	for _, end := range release {
-		end()
-	}
-	e.get(t, "erin", allPath+"/result")
 }

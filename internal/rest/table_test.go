@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,15 +11,6 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
-
-func readCSV(t testing.TB, text string) [][]string {
-	t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatalf("%v in %s", err, clip(text))
-	}
-	return rows
-}
 
 func TestParametersOfTables(t *testing.T) {
 	e := newHouse(t)
@@ -36,7 +26,7 @@ func TestParametersOfTables(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{"": "'=1", "guard=true": "'=1", "guard=false": "=1"} {
-		testkit.Same(t, query, readCSV(t, e.get(t, "alice", allPath+"/result?format=csv&"+query))[1][3], want)
+		testkit.Contains(t, query, e.get(t, "alice", allPath+"/result?format=csv&"+query), ",alice,"+want+",")
 	}
 	for _, name := range []string{"labels", "bom", "guard"} {
 		for _, value := range []string{"", "=", "=1", "=TRUE", "=yes", "=true&" + name + "=true"} {

@@ -115,24 +115,14 @@ func TestUploadWhenTheStoreFails(t *testing.T) {
 	parts := []part{textPart("title", "x"), filePart("doc", "a", "one"), filePart("doc", "b", "two")}
 	unchanged := e.unchanged(t)
 	for _, operation := range []string{"stage", "create"} {
-		e.Store.FailWith(func(_ context.Context, op string) error {
-			if op == operation {
-				return store.ErrFull
-			}
-			return nil
-		})
+		e.fails(store.ErrFull, operation)
 		e.expect(t, 507, uploadOf(filesPath+"/submission", parts...))
 		e.expectNothingStaged(t)
 	}
-	e.Store.FailWith(func(context.Context, string) error { return nil })
+	e.fails(nil)
 	unchanged()
 	path := e.createFiles(t, parts...)
-	e.Store.FailWith(func(_ context.Context, op string) error {
-		if op == "open" {
-			return store.ErrUnavailable
-		}
-		return nil
-	})
+	e.fails(store.ErrUnavailable, "open")
 	e.expect(t, 503, ask("alice GET", path+"/file/doc/a"))
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/pages/pagestest"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -101,15 +100,12 @@ func TestBlocked(t *testing.T) {
 	w.wants("before", err, "ok")
 	w.blocked = "owner"
 	a := w.as(owner, "named")
-	_, err = a.Get(t.Context(), sub.ID)
-	w.wants("get", err, "ok")
+	w.gets(a, sub.ID)
 	for _, key := range []string{"", "key"} {
-		_, _, err = a.Create(t.Context(), answer("sent before"), key)
-		w.wants("create with key "+key, err, "forbidden")
+		w.wants("create with key "+key, w.creates(a, answer("sent before"), key), "forbidden")
 		w.wants("validate with key "+key, a.ValidateNew(t.Context(), answer("sent before"), key), "forbidden")
 	}
-	_, err = a.Merge(t.Context(), sub.ID, answer("changed"), nil, func(int) error { return nil })
-	w.wants("merge", err, "forbidden")
+	w.wants("merge", w.merges(a, sub.ID, "text", "changed"), "forbidden")
 	w.wants("may merge", a.MayMerge(t.Context(), sub.ID, nil), "forbidden")
 	w.wants("delete", a.Delete(t.Context(), sub.ID, nil), "forbidden")
 	state, err := a.Availability(t.Context())
@@ -137,25 +133,6 @@ func TestPageThatMayNotBeViewedIsLikeNone(t *testing.T) {
 	}
 }
 
-func TestAnothersSubmissionIsLikeNone(t *testing.T) {
-	w := newWorld(t)
-	sub := w.submits(owner, "named", "x")
-	a := w.as(viewer, "named")
-	const missing = 999
-	for what, call := range map[string]func(id int64) error{
-		"get":    func(id int64) error { _, err := a.Get(t.Context(), id); return err },
-		"merge":  func(id int64) error { _, err := a.Merge(t.Context(), id, answer("y"), nil, admitAll); return err },
-		"delete": func(id int64) error { return a.Delete(t.Context(), id, nil) },
-	} {
-		others, none := call(sub.ID), call(missing)
-		w.wants(what, none, "not found")
-		if others.Error() != none.Error() {
-			t.Errorf("%s: %q tells more than %q", what, others, none)
-		}
-	}
-	w.wants("editor deletes what is not there", w.as(editor, "named").Delete(t.Context(), missing, nil), "not found")
-}
-
 // Nobody owns an anonymous submission, somebody without a name included.
 func TestNobodyOwnsAnAnonymousSubmission(t *testing.T) {
 	w := newWorld(t)
@@ -163,8 +140,7 @@ func TestNobodyOwnsAnAnonymousSubmission(t *testing.T) {
 	a := w.as(auth.Identity{Name: "", Groups: []string{"readers"}}, "anonymous")
 	_, err := a.Get(t.Context(), sub.ID)
 	w.wants("get", err, "not found")
-	_, err = a.Merge(t.Context(), sub.ID, answer("y"), nil, admitAll)
-	w.wants("merge", err, "not found")
+	w.wants("merge", w.merges(a, sub.ID, "text", "y"), "not found")
 }
 
 func TestUnknownForm(t *testing.T) {
@@ -183,148 +159,61 @@ func TestUnknownForm(t *testing.T) {
 	}
 }
 
-func TestSubmissionUnderAnotherFormOrPage(t *testing.T) {
+// A submission of somebody else, of another page or of another form is like none.
+func TestSubmissionOfOthersIsLikeNone(t *testing.T) {
 	w := newWorld(t)
-	second := *w.page
-	second.ID = 2
-	second.Forms = []*forms.Form{{ID: "named", PageID: 2, Fields: w.page.Forms[0].Fields}}
-	w.source.Put(&second, pagestest.Everything)
-	sub := w.submits(editor, "named", "x")
-
+	w.source.Put(&pages.Page{ID: 2, Forms: []*forms.Form{{ID: "named", PageID: 2}}}, pagestest.Everything)
 	elsewhere, err := w.Form(t.Context(), editor, 2, "named")
 	testkit.Must(t, err)
-	for what, a := range map[string]*Access{"another page": elsewhere, "another form": w.as(editor, "named-once")} {
-		_, err := a.Get(t.Context(), sub.ID)
-		w.wants("get under "+what, err, "not found")
-		_, err = a.Merge(t.Context(), sub.ID, answer("y"), nil, admitAll)
-		w.wants("merge under "+what, err, "not found")
-		w.wants("delete under "+what, a.Delete(t.Context(), sub.ID, nil), "not found")
-	}
-	_, err = w.as(editor, "named").Get(t.Context(), sub.ID)
-	w.wants("get under its own", err, "ok")
-}
-
-func TestCreateRecordsWhoAndWhen(t *testing.T) {
-	w := newWorld(t)
 	sub := w.submits(owner, "named", "x")
-	want := forms.Submission{
-		ID: 1, PageID: 1, FormID: "named", Created: w.clock, Username: "owner", Changed: w.clock, Changer: "owner",
-		Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: 8193, FieldID: "text", Value: "x"}}),
+	for who, a := range map[string]*Access{
+		"somebody else": w.as(viewer, "named"), "another page": elsewhere, "another form": w.as(editor, "named-once"),
+	} {
+		for what, call := range map[string]func(id int64) error{
+			"get":    func(id int64) error { return testkit.ErrorOf(a.Get(t.Context(), id)) },
+			"merge":  func(id int64) error { return w.merges(a, id, "text", "y") },
+			"delete": func(id int64) error { return a.Delete(t.Context(), id, nil) },
+		} {
+			err, none := call(sub.ID), call(999)
+			w.wants(who+", "+what, err, "not found")
+			testkit.Same(t, who+", "+what, err.Error(), none.Error())
+		}
 	}
-	testkit.Diff(t, "", sub, want)
-	w.clock = w.clock.Add(time.Hour)
-	merged, err := w.as(editor, "named").Merge(t.Context(), sub.ID, []forms.Answer{{FieldID: "n", Value: "5"}}, nil, admitAll)
-	testkit.Must(t, err)
-	want.Changed, want.Changer = w.clock, "editor"
-	want.Entries = forms.EncodeEntries(nil, []forms.Entry{{ID: 8193, FieldID: "text", Value: "x"}, {ID: 8194, FieldID: "n", Value: "5"}})
-	testkit.Diff(t, "an editor's change", merged, want)
 }
 
 func TestInvalidAnswersStoreNothing(t *testing.T) {
 	w := newWorld(t)
 	a := w.as(owner, "named-once")
 	bad := []forms.Answer{{FieldID: "n", Value: "many"}}
-	_, _, err := a.Create(t.Context(), bad, "")
-	w.wants("create", err, `invalid map[n:must be a number such as 12 or -3.5 text:is required] []`)
+	w.wants("create", w.creates(a, bad, ""), `invalid map[n:must be a number such as 12 or -3.5 text:is required] []`)
 	if ids := w.lists(w.as(editor, "named-once"), ListOptions{}); ids != nil {
 		t.Errorf("stored: %v", ids)
 	}
 	sub := w.submits(owner, "named-once", "x") // the failed attempt did not use up the one submission
-	_, err = a.Merge(t.Context(), sub.ID, bad, nil, admitAll)
-	w.wants("merge", err, `invalid map[n:must be a number such as 12 or -3.5] []`)
-	if got, err := a.Get(t.Context(), sub.ID); err != nil || !cmp.Equal(got, sub) {
-		t.Errorf("after the failed merge: %+v, %v; want %+v", got, err, sub)
-	}
+	w.wants("merge", w.merges(a, sub.ID, "n", "many"), `invalid map[n:must be a number such as 12 or -3.5] []`)
+	testkit.Diff(t, "after the failed merge", w.gets(a, sub.ID), sub)
 }
 
-func TestListOptions(t *testing.T) {
-	w := newWorld(t)
-	for _, who := range []auth.Identity{owner, viewer, owner, viewer, owner} {
-		w.submits(who, "named", "x")
-	}
-	name := func(s string) *string { return &s }
-	for _, tt := range []struct {
-		what string
-		who  auth.Identity
-		opts ListOptions
-		want []int64
-	}{
-		{"editor, all by id", editor, ListOptions{}, []int64{1, 2, 3, 4, 5}},
-		{"editor, one user's", editor, ListOptions{Username: name("owner")}, []int64{1, 3, 5}},
-		{"editor, user names are compared exactly", editor, ListOptions{Username: name("Owner")}, nil},
-		{"editor, from the highest", editor, ListOptions{Descending: true, Limit: 2}, []int64{5, 4}},
-		{"editor, second page", editor, ListOptions{After: 2, Limit: 2}, []int64{3, 4}},
-		{"editor, second page from the highest", editor, ListOptions{After: 4, Descending: true, Limit: 2}, []int64{3, 2}},
-		{"viewer, their own", viewer, ListOptions{}, []int64{2, 4}},
-		{"viewer, asked by name", viewer, ListOptions{Username: name("viewer")}, []int64{2, 4}},
-		{"viewer, another's", viewer, ListOptions{Username: name("owner")}, nil},
-		{"viewer, the anonymous ones", viewer, ListOptions{Username: name("")}, nil},
-		{"viewer, limited to their own", viewer, ListOptions{Limit: 1, Descending: true}, []int64{4}},
-		{"viewer, second page", viewer, ListOptions{After: 2}, []int64{4}},
-	} {
-		testkit.Diff(t, tt.what, w.lists(w.as(tt.who, "named"), tt.opts), tt.want)
-	}
-	enough := errors.New("enough")
-	err := w.as(editor, "named").List(t.Context(), ListOptions{}, func(forms.Submission) error { return enough })
-	testkit.ErrorIs(t, "err", err, enough)
-}
-
-// A list that can't be looked up is no empty list, also where it would be empty.
-func TestListWithoutStore(t *testing.T) {
-	w := newWorld(t)
-	testkit.Must(t, w.store.Close())
-	for _, username := range []string{"viewer", "owner", ""} {
-		err := w.as(viewer, "named").List(t.Context(), ListOptions{Username: &username}, func(forms.Submission) error { return nil })
-		testkit.Same(t, username, outcome(err), "unavailable")
-	}
-}
-
-func TestOneSubmission(t *testing.T) { enginetest.Each(t, testOneSubmission) }
-
-func testOneSubmission(t *testing.T, on enginetest.Engine) {
+// The store finds the first submission. A form with or without names tells the second one of it.
+func TestOneSubmission(t *testing.T) {
 	const taken = `invalid map[] ["this form takes one submission from each person, and yours is already there"]`
 	for _, id := range []string{"named-once", "anonymous-once"} {
-		t.Run(id, func(t *testing.T) {
-			w := newWorldOn(t, on)
-			first := w.submits(owner, id, "x")
-			_, _, err := w.as(owner, id).Create(t.Context(), answer("again"), "")
-			w.wants("a second one", err, taken)
-			w.wants("a second one, only checked", w.as(owner, id).ValidateNew(t.Context(), answer("again"), ""), taken)
-			w.wants("another person's, only checked", w.as(viewer, id).ValidateNew(t.Context(), answer("x"), ""), "ok")
-			w.submits(viewer, id, "another person's")
-			w.submits(owner, "anonymous-too", "to another form")
-			w.submits(owner, "named", "to a form without the limit")
-			w.submits(owner, "named", "and again")
-			w.page.Form("named").OneSubmission = true // what is there counts
-			_, _, err = w.as(owner, "named").Create(t.Context(), answer("again"), "")
-			w.wants("a limit that was set later", err, taken)
-
-			w.wants("delete", w.as(editor, id).Delete(t.Context(), first.ID, nil), "ok")
-			second := w.submits(owner, id, "free again")
-			if second.ID <= first.ID {
-				t.Errorf("id %d came back as %d", first.ID, second.ID)
-			}
-			_, _, err = w.as(owner, id).Create(t.Context(), answer("again"), "")
-			w.wants("a second one after the delete", err, taken)
-		})
+		w := newWorld(t)
+		w.submits(owner, id, "x")
+		w.wants(id+", a second one", w.creates(w.as(owner, id), answer("again"), ""), taken)
+		w.wants(id+", only checked", w.as(owner, id).ValidateNew(t.Context(), answer("again"), ""), taken)
+		w.wants(id+", another person's", w.as(viewer, id).ValidateNew(t.Context(), answer("x"), ""), "ok")
+		w.submits(viewer, id, "another person's")
+		w.submits(owner, "anonymous-too", "to another form")
 	}
 }
-
-// admitAll is for merges of any size.
-func admitAll(int) error { return nil }
 
 // What is not admitted changes nothing.
 func TestMergeAsksBeforeItChangesAnything(t *testing.T) {
 	w := newWorld(t)
-	a := w.as(editor, "named")
-	sub, _, err := a.Create(t.Context(), answer("old"), "")
-	testkit.Must(t, err)
+	sub, a := w.submits(editor, "named", "old"), w.as(editor, "named")
 	full := errors.New("no room for the answer")
-	testkit.ErrorIs(
-		t, "merge", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, answer("new"), nil, func(int) error { return full })), full,
-	)
-	after, err := a.Get(t.Context(), sub.ID)
-	if err != nil || string(after.Entries) != string(sub.Entries) {
-		t.Errorf("stored is %s, %v; want %s", after.Entries, err, sub.Entries)
-	}
+	_, err := a.Merge(t.Context(), sub.ID, answer("new"), nil, func(int) error { return full })
+	testkit.ErrorIs(t, "merge", err, full)
+	testkit.Diff(t, "stored", w.gets(a, sub.ID), sub)
 }

@@ -110,35 +110,28 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 	w := newPapers(t, on)
 	files := &countingFiles{Files: w.opts.Files, staged: map[int64]bool{}}
 	w.opts.Files = files
-	a := w.as(owner, "named")
-	with := func(value string, answers ...forms.Answer) []forms.Answer { return append(answer(value), answers...) }
-
-	if _, _, err := a.Create(t.Context(), with("", fileAnswer(w.stages(a, "doc", "a", "x"))), ""); outcome(err) != `invalid map[text:is required] []` {
-		t.Errorf("create without a text: %v", err)
+	a, ctx := w.as(owner, "named"), t.Context()
+	staged := func() []forms.Answer { return []forms.Answer{fileAnswer(w.stages(a, "doc", "a", "x"))} }
+	leaves := func(what string, err error, want string, left ...int64) {
+		t.Helper()
+		w.wants(what, err, want)
+		files.expect(t, left...)
 	}
-	files.expect(t)
+	leaves("create without a text", w.creates(a, staged(), ""), `invalid map[text:is required] []`)
 	kept := w.stages(a, "doc", "a", "x")
-	sub, _, err := a.Create(t.Context(), with("text", fileAnswer(kept)), "")
-	testkit.Must(t, err)
+	sub, _, err := a.Create(ctx, append(answer("text"), fileAnswer(kept)), "")
+	leaves("create", err, "ok", kept.ID)
 	testkit.Diff(t, "files", sub.Files, []forms.StoredFile{kept})
-	files.expect(t, kept.ID)
 
-	refused := errors.New("no room for the answer")
-	testkit.ErrorIs(t, "refused merge", testkit.ErrorOf(a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, func(int) error { return refused })), refused)
-	files.expect(t, kept.ID)
-	_, err = w.as(viewer, "named").Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil, admitAll)
-	if outcome(err) != "not found" {
-		t.Errorf("another's merge: %v", err)
+	refused := errors.New("refused")
+	merge := func(a *Access, pre Precondition, admit func(int) error) error {
+		return testkit.ErrorOf(a.Merge(ctx, sub.ID, staged(), pre, admit))
 	}
-	files.expect(t, kept.ID)
-
-	stale := errors.New("changed by somebody else")
-	_, err = a.Merge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, func(string) error { return stale }, admitAll)
-	testkit.ErrorIs(t, "merge of another state", err, stale)
-	files.expect(t, kept.ID)
-	testkit.ErrorIs(t, "validate a create", a.ValidateNew(t.Context(), with("text", fileAnswer(w.stages(a, "doc", "b", "y"))), ""), nil)
-	testkit.ErrorIs(t, "validate a merge", a.ValidateMerge(t.Context(), sub.ID, []forms.Answer{fileAnswer(w.stages(a, "doc", "b", "y"))}, nil), nil)
-	files.expect(t, kept.ID)
+	leaves("no room for the answer", merge(a, nil, func(int) error { return refused }), "fault: refused", kept.ID)
+	leaves("merge by another", merge(w.as(viewer, "named"), nil, admitAll), "not found", kept.ID)
+	leaves("another state", merge(a, func(string) error { return refused }, admitAll), "fault: refused", kept.ID)
+	leaves("validate a create", a.ValidateNew(ctx, append(answer("text"), staged()...), ""), "ok", kept.ID)
+	leaves("validate a merge", a.ValidateMerge(ctx, sub.ID, staged(), nil), "ok", kept.ID)
 
 	var many []forms.Answer
 	for i := range MaxFiles/MaxFilesPerField + 1 {
@@ -151,18 +144,13 @@ func testUnusedFilesAreDropped(t *testing.T, on enginetest.Engine) {
 		many = append(many, fileAnswer(ten...))
 	}
 	w.opts.MaxSubmission = 1 << 20
-	if _, err := a.Merge(t.Context(), sub.ID, many, nil, admitAll); outcome(err) != "too large" {
-		t.Errorf("more than %d files: %v", MaxFiles, err)
-	}
-	files.expect(t, kept.ID)
+	leaves("too many files", testkit.ErrorOf(a.Merge(ctx, sub.ID, many, nil, admitAll)), "too large", kept.ID)
 
 	// It is not known what became of this one: the store decides.
 	lost := w.stages(a, "doc", "c", "z")
 	w.opts.Store = unavailable{w.store}
-	if _, _, err := a.Create(t.Context(), with("text", fileAnswer(lost)), ""); outcome(err) != "unavailable" {
-		t.Errorf("create without a store: %v", err)
-	}
-	files.expect(t, kept.ID, lost.ID)
+	create := w.creates(a, append(answer("text"), fileAnswer(lost)), "")
+	leaves("create without a store", create, "unavailable", kept.ID, lost.ID)
 }
 
 // A repeat with the same key is the same if the files have the same names and
@@ -209,17 +197,18 @@ func testOpenFile(t *testing.T, on enginetest.Engine) {
 	if text, err := io.ReadAll(content); err != nil || string(text) != "content" || file.Name != "a" {
 		t.Errorf("%+v holds %q, %v", file, text, err)
 	}
-	for name, open := range map[string]func() error{
-		"another name":  func() error { _, _, err := a.OpenFile(t.Context(), sub.ID, "doc", "b"); return err },
-		"another field": func() error { _, _, err := a.OpenFile(t.Context(), sub.ID, "pic", "a"); return err },
-		"another id":    func() error { _, _, err := a.OpenFile(t.Context(), sub.ID+1, "doc", "a"); return err },
-		"another form": func() error {
-			_, _, err := w.as(owner, "anonymous").OpenFile(t.Context(), sub.ID, "doc", "a")
-			return err
-		},
-		"another viewer": func() error { _, _, err := w.as(viewer, "named").OpenFile(t.Context(), sub.ID, "doc", "a"); return err },
+	open := func(a *Access, id int64, fieldID, name string) error {
+		_, _, err := a.OpenFile(t.Context(), id, fieldID, name)
+		return err
+	}
+	for what, err := range map[string]error{
+		"another name":   open(a, sub.ID, "doc", "b"),
+		"another field":  open(a, sub.ID, "pic", "a"),
+		"another id":     open(a, sub.ID+1, "doc", "a"),
+		"another form":   open(w.as(owner, "anonymous"), sub.ID, "doc", "a"),
+		"another viewer": open(w.as(viewer, "named"), sub.ID, "doc", "a"),
 	} {
-		testkit.Same(t, name, outcome(open()), "not found")
+		w.wants(what, err, "not found")
 	}
 }
 

@@ -29,15 +29,6 @@ func (w *world) decided() *forms.Form {
 	return form
 }
 
-func (w *world) merges(a *Access, id int64, fields ...string) error {
-	var answers []forms.Answer
-	for i := 0; i < len(fields); i += 2 {
-		answers = append(answers, forms.Answer{FieldID: fields[i], Value: fields[i+1]})
-	}
-	_, err := a.Merge(w.t.Context(), id, answers, nil, func(int) error { return nil })
-	return err
-}
-
 // While a submission is locked, only editors change or delete it.
 func TestLock(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, on enginetest.Engine) {
@@ -155,22 +146,4 @@ func TestHistory(t *testing.T) {
 	testkit.Diff(t, "a removed history changes the submission", w.gets(edits, sub.ID), before)
 	change(edits, "state", "open")
 	history(mine, removed, forms.Step{At: at(6), Username: "editor", Changes: []forms.ValueChange{{FieldID: "state", Before: "granted", After: "open"}}})
-}
-
-func (w *world) gets(a *Access, id int64) forms.Submission {
-	w.t.Helper()
-	sub, err := a.Get(w.t.Context(), id)
-	testkit.Must(w.t, err)
-	return sub
-}
-
-// The history of an anonymous form tells neither names nor times, whatever becomes of the form.
-func TestHistoryOfAnonymousForm(t *testing.T) {
-	w := newWorld(t)
-	sub := w.submits(owner, "anonymous", "a")
-	w.wants("change", w.merges(w.as(editor, "anonymous"), sub.ID, "text", "b"), "ok")
-	steps, err := w.store.History(t.Context(), sub.ID)
-	if err != nil || len(steps) != 1 || steps[0].Username != "" || !steps[0].At.Equal(w.clock.Truncate(24*time.Hour)) {
-		t.Errorf("%v, %v", steps, err)
-	}
 }

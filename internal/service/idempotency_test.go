@@ -6,43 +6,14 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
-
-// TestKeysAreSharedByReplicas: another service with the same store and secret
-// recognises a repeat, one with another secret does not.
-func TestKeysAreSharedByReplicas(t *testing.T) { enginetest.Each(t, testKeysAreSharedByReplicas) }
-
-func testKeysAreSharedByReplicas(t *testing.T, on enginetest.Engine) {
-	w := newWorldOn(t, on)
-	replica := func(key string) *Service {
-		return New(Options{Pages: w.source, Store: w.store, AnonymousKey: []byte(key), Now: w.opts.Now, MaxSubmission: maxSubmission})
-	}
-	for _, id := range []string{"named", "named-once", "anonymous", "anonymous-once"} {
-		var ids []int64
-		for _, s := range []*Service{replica("secret"), replica("secret"), replica("another")} {
-			a, err := s.Form(t.Context(), owner, 1, id)
-			testkit.Must(t, err)
-			sub, replayed, err := a.Create(t.Context(), answer("x"), "key")
-			if err != nil && len(ids) < 2 || replayed != (len(ids) == 1) {
-				t.Errorf("%s: create %d: replayed %t, %v", id, len(ids), replayed, err)
-			}
-			ids = append(ids, sub.ID)
-		}
-		if ids[0] != ids[1] || ids[0] == ids[2] {
-			t.Errorf("%s: submissions %v", id, ids)
-		}
-	}
-}
 
 // TestKeysTellNothing: neither who sent a submission, nor the key, nor the
 // answers can be read off what is stored, nor guessed without the secret.
 func TestKeysTellNothing(t *testing.T) {
 	w := newWorld(t)
-	if _, _, err := w.as(owner, "anonymous").Create(t.Context(), answer("words"), "the-key"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, w.creates(w.as(owner, "anonymous"), answer("words"), "the-key"))
 	rows := 0
 	err := w.store.(store.Archive).Dump(t.Context(), func(r store.Record) error {
 		rows++

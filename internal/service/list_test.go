@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
@@ -83,7 +81,8 @@ func listing(text string) (o ListOptions) {
 	return o
 }
 
-func TestFilteredLists(t *testing.T) {
+// A list has the same rows whether its options name Begin or not.
+func TestLists(t *testing.T) {
 	w := newWorld(t)
 	w.stores("owner", "text", "a", "n", "3")
 	w.stores("viewer", "text", "b", "n", "10")
@@ -92,6 +91,18 @@ func TestFilteredLists(t *testing.T) {
 	w.stores("owner", "text", "a", "n", "10")
 	// Who asks, the options, the ids, and Total and After of the page. The field gone has left the page.
 	for _, row := range testkit.Rows(`
+		editor | | 1 2 3 4 5 | 0 0
+		editor | username=owner | 1 3 5 | 0 0
+		editor | username=Owner | | 0 0
+		editor | descending limit=2 | 5 4 | 0 4
+		editor | after=2 limit=2 | 3 4 | 0 4
+		editor | after=4 descending limit=2 | 3 2 | 0 2
+		viewer | | 2 4 | 0 0
+		viewer | username=viewer | 2 4 | 0 0
+		viewer | username=owner | | 0 0
+		viewer | username= | | 0 0
+		viewer | limit=1 descending | 4 | 0 4
+		viewer | after=2 | 4 | 0 0
 		editor | text=a count | 1 3 5 | 3 0
 		editor | text=a limit=2 count | 1 3 | 3 3
 		editor | text=a limit=2 after=3 | 5 | 0 0
@@ -112,8 +123,9 @@ func TestFilteredLists(t *testing.T) {
 		editor | sort=gone limit=5 | 3 1 2 4 5 | 0 0
 		viewer | sort=n limit=10 count | 4 2 | 2 0
 	`) {
-		opts := listing(row[1])
-		ids, page := w.listsPage(w.as(known[row[0]], "named"), opts)
+		a, opts := w.as(known[row[0]], "named"), listing(row[1])
+		ids, page := w.listsPage(a, opts)
+		testkit.Diff(t, row, w.lists(a, opts), ids)
 		if !opts.Count {
 			page.Total = 0
 		}
@@ -122,6 +134,9 @@ func TestFilteredLists(t *testing.T) {
 			t.Errorf("%s: %s, want %s", row[1], got, want)
 		}
 	}
+	enough := errors.New("enough")
+	err := w.as(editor, "named").List(t.Context(), ListOptions{}, func(forms.Submission) error { return enough })
+	testkit.ErrorIs(t, "the error of a visit", err, enough)
 }
 
 func TestRefusedLists(t *testing.T) {
@@ -158,6 +173,7 @@ func TestCursors(t *testing.T) {
 		t.Fatalf("%v, %+v", ids, page)
 	}
 	cursor := page.Cursor
+	w.Service = New(w.opts) // a replica
 	with := func(change func(*ListOptions)) ListOptions {
 		o := opts
 		o.Cursor = cursor
@@ -197,9 +213,9 @@ func TestCursors(t *testing.T) {
 	} {
 		refuses(what, editor, "named", o)
 	}
-	for _, who := range []auth.Identity{owner, viewer} { // they see fewer, and could compare theirs with the rest
-		refuses("as "+who.Name, who, "named", with(func(*ListOptions) {}))
-	}
+	// They see fewer, and could compare theirs with the rest.
+	refuses("as owner", owner, "named", with(func(*ListOptions) {}))
+	refuses("as viewer", viewer, "named", with(func(*ListOptions) {}))
 	own := opts
 	own.Limit = 1
 	_, page = w.listsPage(w.as(owner, "named"), own)
@@ -209,25 +225,9 @@ func TestCursors(t *testing.T) {
 	}
 	refuses("a cursor of somebody else's list", viewer, "named", own)
 	refuses("another form", editor, "named-once", with(func(*ListOptions) {}))
-}
-
-// A replica with the same key goes on where another one stopped, and one with
-// another key does not.
-func TestCursorsAreSharedByReplicas(t *testing.T) {
-	w := newWorld(t)
-	a := w.as(editor, "named")
-	opts := ListOptions{Sort: &forms.Sort{ID: "text"}}
-	position := forms.Position{Key: []byte("x\x00\xff"), ID: 7}
-	opts.Cursor = a.sealCursor(opts, position)
-	for key, ok := range map[string]bool{"a key of thirty-two bytes, no less": true, "another key": false} {
-		replica := New(Options{Pages: w.source, Store: w.store, AnonymousKey: []byte(key), MaxSubmission: maxSubmission})
-		there, err := replica.Form(t.Context(), editor, 1, "named")
-		testkit.Must(t, err)
-		got, err := there.openCursor(opts)
-		if (err == nil) != ok || ok && !cmp.Equal(*got, position) {
-			t.Errorf("%s: %v, %v", key, got, err)
-		}
-	}
+	w.opts.AnonymousKey = []byte("another key")
+	w.Service = New(w.opts)
+	refuses("a server with another key", editor, "named", with(func(*ListOptions) {}))
 }
 
 func FuzzCursor(f *testing.F) {
@@ -378,8 +378,7 @@ func TestSortedPageIsReadAgain(t *testing.T) {
 	}
 	w.opts.Store = &between{Store: w.store, do: func() {
 		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 2, nil), "ok")
-		_, err := w.as(editor, "named").Merge(t.Context(), 3, answer("b"), nil, func(int) error { return nil })
-		w.wants("change", err, "ok")
+		w.wants("change", w.merges(w.as(editor, "named"), 3, "text", "b"), "ok")
 	}}
 	ids, _ := w.listsPage(w.as(editor, "named"), listing("sort=n limit=5 text=a"))
 	if !slices.Equal(ids, []int64{1}) {

@@ -35,13 +35,11 @@ func TestRulesKnowDayAndEditor(t *testing.T) {
 		t.Errorf("stored %v, %v", entries, err)
 	}
 	granted := []forms.Answer{{FieldID: "state", Value: "granted"}}
-	_, _, err = a.Create(t.Context(), granted, "")
-	w.wants("create by others", err, "invalid map[state:"+forms.MsgByEditors.String()+"] []")
-	_, err = a.Merge(t.Context(), sub.ID, granted, nil, admitAll)
-	w.wants("merge by others", err, "invalid map[state:"+forms.MsgByEditors.String()+"] []")
-	w.wants("validation for others", a.ValidateMerge(t.Context(), sub.ID, granted, nil), "invalid map[state:"+forms.MsgByEditors.String()+"] []")
-	_, err = e.Merge(t.Context(), sub.ID, granted, nil, admitAll)
-	w.wants("merge by an editor", err, "ok")
+	refused := "invalid map[state:" + forms.MsgByEditors.String() + "] []"
+	w.wants("create by others", w.creates(a, granted, ""), refused)
+	w.wants("merge by others", w.merges(a, sub.ID, "state", "granted"), refused)
+	w.wants("validation for others", a.ValidateMerge(t.Context(), sub.ID, granted, nil), refused)
+	w.wants("merge by an editor", w.merges(e, sub.ID, "state", "granted"), "ok")
 }
 
 // While a form is not open, creates are refused, and only editors update. The text says
@@ -53,65 +51,50 @@ func TestOpensAndCloses(t *testing.T) {
 		testkit.Must(t, err)
 		return moment
 	}
-	day := func(text string) forms.Moment { return forms.Moment{Day: text} }
-	const early, late = "this form is not open yet: it opens ", "this form has closed: it took submissions until "
-	for _, tt := range []struct {
-		name          string
-		opens, closes forms.Moment
-		now           string
-		reason        string
-	}{
-		{name: "the last moment before it opens", opens: day("2026-03-02"), now: "2026-03-01T10:59:59Z", reason: early + "on 2026-03-02 (UTC+13)"},
-		{name: "the day begins in the zone", opens: day("2026-03-02"), now: "2026-03-01T11:00:00Z"},
-		{name: "the last moment of the day", closes: day("2026-03-02"), now: "2026-03-02T10:59:59Z"},
-		{name: "the day has ended", closes: day("2026-03-02"), now: "2026-03-02T11:00:00Z", reason: late + "the end of 2026-03-02 (UTC+13)"},
-		{name: "one day", opens: day("2026-03-02"), closes: day("2026-03-02"), now: "2026-03-02T00:00:00Z"},
-		{name: "not yet at a time", opens: forms.Moment{Time: at("2026-03-02T09:00:00Z")}, now: "2026-03-02T08:59:59Z", reason: early + "on 2026-03-02 22:00:00 (UTC+13)"},
-		{name: "at a time", closes: forms.Moment{Time: at("2026-03-02T09:00:00Z")}, now: "2026-03-02T09:00:00Z", reason: late + "2026-03-02 22:00:00 (UTC+13)"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	moment := func(text string) forms.Moment {
+		if strings.Contains(text, "T") {
+			return forms.Moment{Time: at(text)}
+		}
+		return forms.Moment{Day: text}
+	}
+	for _, row := range testkit.Rows(strings.NewReplacer("EARLY", "this form is not open yet: it opens",
+		"LATE", "this form has closed: it took submissions until").Replace(`
+		the last moment before it opens | 2026-03-02 | | 2026-03-01T10:59:59Z | EARLY on 2026-03-02 (UTC+13)
+		the day begins in the zone | 2026-03-02 | | 2026-03-01T11:00:00Z |
+		the last moment of the day | | 2026-03-02 | 2026-03-02T10:59:59Z |
+		the day has ended | | 2026-03-02 | 2026-03-02T11:00:00Z | LATE the end of 2026-03-02 (UTC+13)
+		one day | 2026-03-02 | 2026-03-02 | 2026-03-02T00:00:00Z |
+		not yet at a time | 2026-03-02T09:00:00Z | | 2026-03-02T08:59:59Z | EARLY on 2026-03-02 22:00:00 (UTC+13)
+		at a time | | 2026-03-02T09:00:00Z | 2026-03-02T09:00:00Z | LATE 2026-03-02 22:00:00 (UTC+13)
+	`)) {
+		t.Run(row[0], func(t *testing.T) {
+			reason := row[4]
 			w := newWorld(t)
 			w.opts.Zone = time.FixedZone("UTC+13", 13*60*60)
 			before := w.submits(owner, "named", "before")
-			w.page.Forms[0].Opens, w.page.Forms[0].Closes = tt.opens, tt.closes
-			w.clock = at(tt.now)
+			w.page.Forms[0].Opens, w.page.Forms[0].Closes = moment(row[1]), moment(row[2])
+			w.clock = at(row[3])
 			a := w.as(owner, "named")
-			if v, err := a.Availability(t.Context()); err != nil || v.Reason.String() != tt.reason {
+			if v, err := a.Availability(t.Context()); err != nil || v.Reason.String() != reason {
 				t.Errorf("available: %+v, %v", v, err)
 			}
 			create, update := "ok", "ok"
-			if tt.reason != "" {
-				create = `invalid map[] ["` + tt.reason + `"]`
-				update = `invalid map[] ["` + tt.reason + `. Only editors of this page may change submissions now"]`
+			if reason != "" {
+				create = `invalid map[] ["` + reason + `"]`
+				update = `invalid map[] ["` + reason + `. Only editors of this page may change submissions now"]`
 			}
 			for _, answers := range [][]forms.Answer{answer("new"), nil} {
-				if tt.reason == "" && answers == nil {
+				if reason == "" && answers == nil {
 					continue
 				}
-				_, _, err := w.as(editor, "named").Create(t.Context(), answers, "")
-				w.wants("create by an editor", err, create)
+				w.wants("create by an editor", w.creates(w.as(editor, "named"), answers, ""), create)
 				w.wants("validation of a create", a.ValidateNew(t.Context(), answers, ""), create)
 			}
-			_, err := a.Merge(t.Context(), before.ID, answer("changed"), nil, admitAll)
-			w.wants("update", err, update)
+			w.wants("update", w.merges(a, before.ID, "text", "changed"), update)
 			w.wants("validation of an update", a.ValidateMerge(t.Context(), before.ID, answer("changed"), nil), update)
 			w.wants("update at all", a.MayMerge(t.Context(), before.ID, nil), update)
-			_, err = w.as(editor, "named").Merge(t.Context(), before.ID, answer("corrected"), nil, admitAll)
-			w.wants("update by an editor", err, "ok")
+			w.wants("update by an editor", w.merges(w.as(editor, "named"), before.ID, "text", "corrected"), "ok")
 		})
-	}
-}
-
-// A repeat gets its submission after the form has closed.
-func TestRepeatAfterTheEnd(t *testing.T) {
-	w := newWorld(t)
-	stored, _, err := w.as(owner, "named").Create(t.Context(), answer("x"), "key")
-	w.wants("create", err, "ok")
-	w.page.Forms[0].Closes = forms.Moment{Day: "2026-02-28"}
-	sub, replayed, err := w.as(owner, "named").Create(t.Context(), answer("x"), "key")
-	w.wants("repeat", err, "ok")
-	if sub.ID != stored.ID || !replayed {
-		t.Errorf("got %d, replayed %v", sub.ID, replayed)
 	}
 }
 
@@ -126,21 +109,22 @@ func TestFullForm(t *testing.T) {
 	w.wants("validation while there is room", a.ValidateNew(t.Context(), answer("x"), ""), "ok")
 	stored, _, err := a.Create(t.Context(), answer("x"), "key")
 	w.wants("create", err, "ok")
-	_, _, err = other.Create(t.Context(), answer("x"), "")
-	w.wants("create", err, full)
-	_, _, err = other.Create(t.Context(), answer("x"), "key")
-	w.wants("create with a key", err, full)
+	w.wants("create", w.creates(other, answer("x"), ""), full)
+	w.wants("create with a key", w.creates(other, answer("x"), "key"), full)
 	w.wants("validation", other.ValidateNew(t.Context(), answer("x"), ""), full)
-	_, _, err = other.Create(t.Context(), nil, "")
-	w.wants("create of what is invalid", err, "invalid map[text:is required] []")
+	w.wants("create of what is invalid", w.creates(other, nil, ""), "invalid map[text:is required] []")
 	if v, err := other.Availability(t.Context()); err != nil || !strings.Contains(v.Reason.String(), "full") {
 		t.Errorf("available: %+v, %v", v, err)
 	}
-	if sub, replayed, err := a.Create(t.Context(), answer("x"), "key"); err != nil || !replayed || sub.ID != stored.ID {
-		t.Errorf("a repeat: %d, %v, %v", sub.ID, replayed, err)
+	for _, closes := range []string{"", "2026-02-28"} { // a repeat gets its submission after the form has closed, too
+		w.page.Forms[0].Closes.Day = closes
+		sub, replayed, err := w.as(owner, "named").Create(t.Context(), answer("x"), "key")
+		if err != nil || !replayed || sub.ID != stored.ID {
+			t.Errorf("a repeat: %d, %v, %v", sub.ID, replayed, err)
+		}
 	}
-	_, err = a.Merge(t.Context(), stored.ID, answer("changed"), nil, admitAll)
-	w.wants("update", err, "ok")
+	w.page.Forms[0].Closes.Day = ""
+	w.wants("update", w.merges(a, stored.ID, "text", "changed"), "ok")
 	w.wants("delete", other.Delete(t.Context(), stored.ID, nil), "ok")
 	w.submits(editor, "named", "x")
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
-	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -56,21 +56,31 @@ func TestSourceThatCannotTell(t *testing.T) {
 	w := newWorld(t)
 	testkit.Must(t, w.Ready(t.Context()))
 	w.source.Fail(fmt.Errorf("%w: connection refused", pages.ErrUnavailable))
-	_, err := w.Forms(t.Context(), owner, 1)
-	w.wants("forms", err, "unavailable") // and not "not found": clients would forget what they know
-	_, err = w.Form(t.Context(), owner, 1, "named")
-	w.wants("form", err, "unavailable")
-	_, err = w.Pages(t.Context(), owner)
-	w.wants("pages", err, "unavailable")
+	for what, err := range map[string]error{ // and not "not found": clients would forget what they know
+		"forms": testkit.ErrorOf(w.Forms(t.Context(), owner, 1)),
+		"form":  testkit.ErrorOf(w.Form(t.Context(), owner, 1, "named")),
+		"page":  testkit.ErrorOf(w.Page(t.Context(), owner, 1)),
+		"pages": testkit.ErrorOf(w.Pages(t.Context(), owner)),
+	} {
+		w.wants(what, err, "unavailable")
+	}
 	testkit.ErrorIs(t, "Ready", w.Ready(t.Context()), pages.ErrUnavailable)
 }
 
-func TestNotReadyWithoutTheStore(t *testing.T) { enginetest.Each(t, testNotReadyWithoutTheStore) }
-
-func testNotReadyWithoutTheStore(t *testing.T, on enginetest.Engine) {
-	w := newWorldOn(t, on)
+// What can't be looked up is not empty, also where it would be.
+func TestWithoutTheStore(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	a := w.as(viewer, "named-once")
+	list, err := w.Pages(ctx, viewer)
+	testkit.Must(t, err)
 	testkit.Must(t, w.store.Close())
-	if err := w.Ready(t.Context()); err == nil {
-		t.Error("ready, although the store is closed")
+	for _, username := range []string{"viewer", "owner", ""} {
+		err := a.List(ctx, ListOptions{Username: &username}, func(forms.Submission) error { return nil })
+		w.wants("list of "+username, err, "unavailable")
 	}
+	w.wants("latest", testkit.ErrorOf(w.Latest(ctx, viewer, list, 10)), "unavailable")
+	_, _, err = a.Mine(ctx)
+	w.wants("mine", err, "unavailable")
+	w.wants("submitted", testkit.ErrorOf(a.Submitted(ctx)), "unavailable")
+	testkit.ErrorIs(t, "ready", w.Ready(ctx), store.ErrUnavailable)
 }

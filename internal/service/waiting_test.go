@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testkit"
@@ -61,17 +60,12 @@ func TestCountWaiting(t *testing.T) {
 // TestLatestReadsFewBytes: what comes after large submissions has no answers.
 func TestLatestReadsFewBytes(t *testing.T) {
 	w := newWorld(t)
-	who := auth.Identity{Name: "owner"}
 	for range 5 {
-		_, err := w.store.Create(t.Context(), store.New{
-			PageID: 1, FormID: "named", Username: who.Name, Created: w.clock,
-			Entries: []forms.Entry{{FieldID: "text", Value: strings.Repeat("x", 2*latestBytes/3)}},
-		})
-		testkit.Must(t, err)
+		w.stores("owner", "text", strings.Repeat("x", 2*latestBytes/3))
 	}
-	list, err := w.Pages(t.Context(), who)
+	list, err := w.Pages(t.Context(), owner)
 	testkit.Must(t, err)
-	own, err := w.Latest(t.Context(), who, list, 5)
+	own, err := w.Latest(t.Context(), owner, list, 5)
 	testkit.Must(t, err)
 	read := 0
 	for _, sub := range own {

@@ -101,6 +101,32 @@ func (w *world) submits(who auth.Identity, formID, value string) forms.Submissio
 
 func answer(value string) []forms.Answer { return []forms.Answer{{FieldID: "text", Value: value}} }
 
+// creates is the error of a create.
+func (w *world) creates(a *Access, answers []forms.Answer, key string) error {
+	_, _, err := a.Create(w.t.Context(), answers, key)
+	return err
+}
+
+// merges is the error of a merge of ids and values.
+func (w *world) merges(a *Access, id int64, idsAndValues ...string) error {
+	var answers []forms.Answer
+	for i := 0; i < len(idsAndValues); i += 2 {
+		answers = append(answers, forms.Answer{FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
+	}
+	return testkit.ErrorOf(a.Merge(w.t.Context(), id, answers, nil, admitAll))
+}
+
+// gets reads a submission, which must be there for the caller.
+func (w *world) gets(a *Access, id int64) forms.Submission {
+	w.t.Helper()
+	sub, err := a.Get(w.t.Context(), id)
+	testkit.Must(w.t, err)
+	return sub
+}
+
+// admitAll is for merges of any size.
+func admitAll(int) error { return nil }
+
 // outcome puts an error into a word.
 func outcome(err error) string {
 	var known *Error
