@@ -38,7 +38,6 @@ type sample struct{ perSecond, p50, p99, cpu float64 }
 func perSecond(s sample) float64 { return s.perSecond }
 func p50(s sample) float64       { return s.p50 }
 func p99(s sample) float64       { return s.p99 }
-func cpu(s sample) float64       { return s.cpu }
 
 func (t *tally) sample() sample {
 	slices.Sort(t.latencies)

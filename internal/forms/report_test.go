@@ -2,6 +2,9 @@ package forms
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -180,5 +183,158 @@ func TestFindingMessages(t *testing.T) {
 		if message, hint := f.Message(); message+"; "+hint != want {
 			t.Errorf("got %s; %s\nwant %s", message, hint, want)
 		}
+	}
+}
+
+// TestReportIsExact changes a form in many ways, and compares each report of 10,000 submissions
+// with what is counted here, by rules that are written for the change alone.
+func TestReportIsExact(t *testing.T) {
+	const n = 10_000
+	type answers map[string]string
+	random := rand.New(rand.NewPCG(1, 2)) // the same submissions in every run
+	pick := func(values ...string) string { return values[random.IntN(len(values))] }
+	var stored []Submission
+	var sentAnswers []answers
+	users := map[string]int{}
+	for i := range n {
+		a := answers{
+			"name": pick("", " ", "Ann", "Zoë", "x1"), "mail": pick("", "a@b.c", "none"), "rating": pick("", "1", "2", "3", "4", "5"),
+			"travel": pick("", "bus", "bus;car", "train", "car;train"), "day": pick("", "2026-01-31", "2026-02-01", "2026-03-01"),
+			"people": pick("", "3", "-1", "10.5", "200"), "note": pick("", "short", "a longer note"),
+		}
+		user := "user" + strconv.Itoa(random.IntN(9000))
+		users[user]++
+		var list []string
+		for id, value := range a {
+			if random.IntN(20) == 0 {
+				delete(a, id)
+				continue
+			}
+			list = append(list, id+"="+value)
+		}
+		s := submitted(user, list...)
+		s.ID = int64(i + 1)
+		stored, sentAnswers = append(stored, s), append(sentAnswers, a)
+	}
+	form := func() *Form {
+		return &Form{ID: "f", Fields: []*Field{
+			text("name"), text("mail"), choices("rating", "1", "2", "3", "4", "5"),
+			{ID: "travel", Type: Checkbox, Validation: AnyOf, Options: []string{"bus", "car", "train"}},
+			text("day"), text("people"),
+			{ID: "note", Type: Textbox},
+		}}
+	}
+	field := func(f *Form, id string) *Field { return f.Field(id) }
+	drop := func(f *Form, id string) {
+		f.Fields = slices.DeleteFunc(f.Fields, func(field *Field) bool { return field.ID == id })
+	}
+	has := func(id string, values ...string) func(answers) bool {
+		return func(a answers) bool { return slices.Contains(values, a[id]) }
+	}
+	set := func(id string) func(answers) bool { return func(a answers) bool { return a[id] != "" } }
+	when := func(id, value string) *Condition {
+		return &Condition{Match: MatchAll, Rules: []Rule{{FieldID: id, Operator: Equals, Value: value}}}
+	}
+	required := func(id string) func(*Form) { return func(f *Form) { field(f, id).Required = true } }
+	validate := func(id string, v Validation) func(*Form) { return func(f *Form) { field(f, id).Validation = v } }
+	options := func(id string, values ...string) func(*Form) {
+		return func(f *Form) { field(f, id).Options = values }
+	}
+	const gone, refused, missing, hidden = CodeFieldGone, CodeValueRefused, CodeRequiredMissing, CodeHidden
+	for i, change := range []struct {
+		change func(*Form)
+		code   string // of the only finding
+		field  string
+		counts func(answers) bool
+	}{
+		{func(*Form) {}, "", "", nil},
+		{func(f *Form) { drop(f, "name") }, gone, "name", set("name")},
+		{func(f *Form) { drop(f, "rating") }, gone, "rating", set("rating")},
+		{func(f *Form) { drop(f, "travel") }, gone, "travel", set("travel")},
+		{func(f *Form) { field(f, "note").ID = "remark" }, gone, "note", set("note")},
+		{func(f *Form) { field(f, "note").Was = []string{"note"}; field(f, "note").ID = "remark" }, "", "", nil},
+		{func(f *Form) { f.Fields = append(f.Fields, text("more")) }, "", "", nil},
+		{func(f *Form) { slices.Reverse(f.Fields) }, "", "", nil},
+		{func(f *Form) { field(f, "name").Label = "Your name" }, "", "", nil},
+		{required("name"), missing, "name", func(a answers) bool { return strings.TrimSpace(a["name"]) == "" }},
+		{required("mail"), missing, "mail", func(a answers) bool { return a["mail"] == "" }},
+		{required("rating"), missing, "rating", func(a answers) bool { return a["rating"] == "" }},
+		{required("travel"), missing, "travel", func(a answers) bool { return a["travel"] == "" }},
+		{func(f *Form) { f.Fields = append(f.Fields, &Field{ID: "new", Required: true}) }, missing, "new", func(answers) bool { return true }},
+		{validate("mail", Email), refused, "mail", has("mail", "none")},
+		{validate("name", Alpha), refused, "name", has("name", " ", "x1")},
+		{validate("people", Numeric), "", "", nil},
+		{validate("note", Numeric), refused, "note", set("note")},
+		{validate("day", DateOnly), "", "", nil},
+		{validate("day", Email), refused, "day", set("day")},
+		{options("rating", "1", "2", "3", "4"), refused, "rating", has("rating", "5")},
+		{options("rating", "5", "6"), refused, "rating", has("rating", "1", "2", "3", "4")},
+		{options("rating", "1", "2", "3", "4", "5", "6"), "", "", nil},
+		{func(f *Form) {
+			field(f, "rating").Options, field(f, "rating").ValueWas = []string{"1", "2", "3", "4", "top"}, map[string]string{"5": "top"}
+		}, "", "", nil},
+		{options("travel", "bus", "train"), refused, "travel", has("travel", "bus;car", "car;train")},
+		{func(f *Form) { field(f, "travel").Type, field(f, "travel").Validation = Radio, OneOf }, refused, "travel", has("travel", "bus;car", "car;train")},
+		{func(f *Form) { field(f, "note").MaxLength = 5 }, refused, "note", has("note", "a longer note")},
+		{func(f *Form) { field(f, "name").MaxLength = 3 }, "", "", nil},
+		{func(f *Form) { validate("day", DateOnly)(f); field(f, "day").Min = &Bound{Value: "2026-02-01"} }, refused, "day", has("day", "2026-01-31")},
+		{func(f *Form) { validate("day", DateOnly)(f); field(f, "day").Max = &Bound{Value: Today} }, "", "", nil},
+		{func(f *Form) { validate("people", Numeric)(f); field(f, "people").Max = &Bound{Value: "10"} }, refused, "people", has("people", "10.5", "200")},
+		{func(f *Form) { validate("people", Numeric)(f); field(f, "people").Min = &Bound{FieldID: "rating"} }, refused, "people", func(a answers) bool {
+			people, err := strconv.ParseFloat(a["people"], 64)
+			rating, none := strconv.ParseFloat(a["rating"], 64)
+			return err == nil && none == nil && people < rating
+		}},
+		{func(f *Form) { field(f, "note").Condition = when("rating", "1") }, hidden, "note", func(a answers) bool { return a["note"] != "" && a["rating"] != "1" }},
+		{func(f *Form) { field(f, "mail").Condition = when("rating", "1"); required("mail")(f) }, "", "", nil}, // two findings, see below
+		{func(f *Form) { f.Limit = 9999 }, CodeOverLimit, "", func(answers) bool { return true }},
+		{func(f *Form) { f.Limit = n }, "", "", nil},
+	} {
+		f := form()
+		change.change(f)
+		f.NameFields()
+		found := reportOf(t, f, nil, stored...)
+		if cond := f.Field("mail"); cond != nil && cond.Condition != nil {
+			want := map[string]int{}
+			for _, a := range sentAnswers {
+				switch {
+				case a["rating"] != "1" && a["mail"] != "":
+					want[hidden]++
+				case a["rating"] == "1" && a["mail"] == "":
+					want[missing]++
+				}
+			}
+			if len(found) != 2 || found[0].Count != want[found[0].Code] || found[1].Count != want[found[1].Code] {
+				t.Errorf("change %d: got %+v, want %v", i, found, want)
+			}
+			continue
+		}
+		want := 0
+		for _, a := range sentAnswers {
+			if change.counts != nil && change.counts(a) {
+				want++
+			}
+		}
+		switch {
+		case want == 0 && len(found) == 0:
+		case len(found) != 1 || found[0].Code != change.code || found[0].FieldID != change.field || found[0].Count != want:
+			t.Errorf("change %d: got %+v, want %s %s %d", i, found, change.code, change.field, want)
+		case found[0].Of != n && change.code != CodeOverLimit:
+			t.Errorf("change %d: of %d", i, found[0].Of)
+		}
+		if (want == 0) != (change.code == "") {
+			t.Errorf("change %d counts %d", i, want)
+		}
+	}
+	f := form()
+	f.OneSubmission = true
+	twice := 0
+	for _, count := range users {
+		if count > 1 {
+			twice++
+		}
+	}
+	if found := reportOf(t, f, nil, stored...); len(found) != 1 || found[0].Count != twice || found[0].Of != len(users) {
+		t.Errorf("got %+v, want %d of %d", found, twice, len(users))
 	}
 }

@@ -17,7 +17,8 @@ var completions = map[string]string{"bash": "formulary.bash", "fish": "formulary
 
 // linked are what people read, and what that links to.
 var linked = []string{
-	"*.md", "docs/*.md", "docs/adr/*", "docs/images/*", "bench/RESULTS.md", "examples/groups", "examples/users.htpasswd", "examples/pages/*",
+	"*.md", "docs/*.md", "docs/adr/*", "docs/images/*", "bench/RESULTS.md",
+	"examples/groups", "examples/users.htpasswd", "examples/pages/*",
 	"deploy/caddy/*", "deploy/docker/*", "deploy/nginx/*", "deploy/prometheus/*", "deploy/systemd/*",
 }
 
