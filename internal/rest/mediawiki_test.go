@@ -53,7 +53,7 @@ func TestOnMediaWiki(t *testing.T) {
 	testkit.Same(t, "user in the log", n.user, "Alice")
 	testkit.Contains(t, "a submission", n.Body.String(), `"username":"Bob"`)
 
-	// What the wiki has told before counts for a while when it stops.
+	// If the wiki stops, rights that it told before count for a while.
 	path := write(nil, []string{"Alice"})
 	stored := e.stored(t)
 	unread := write(nil, nil)

@@ -62,7 +62,7 @@ func TestRightsChangeWhileTheBodyComesIn(t *testing.T) {
 	}
 }
 
-// Who sends to a form that is anonymous when the request begins, or when its body is there, is not named.
+// A form may be anonymous when the request begins, or when its body is there: either way no name is stored or logged.
 func TestFormIsAnonymousMeanwhile(t *testing.T) {
 	e := newHouse(t)
 	named := strings.Replace(ballotPage, "anonymous: true\n", "", 1)

@@ -100,8 +100,8 @@ func TestSearchForms(t *testing.T) {
 // longest fills a text up to the length of the longest to search for.
 func longest(text string) string { return text + strings.Repeat(" ", MaxSearch-len(text)) }
 
-// A page and its forms are of one version, with the rights of the caller. What is wrong on the page is told to its
-// editors alone; who reads the answers, to all.
+// A page and its forms are of one version, with the rights of the caller. Mistakes on the page are told to its
+// editors alone. Everybody is told who reads the answers.
 func TestPageWithItsForms(t *testing.T) {
 	source, w := &pagestest.Memory{}, newWorld(t)
 	s := New(Options{Pages: source, Store: w.store})

@@ -67,7 +67,7 @@ func TestSourceThatCannotTell(t *testing.T) {
 	testkit.ErrorIs(t, "Ready", w.Ready(t.Context()), pages.ErrUnavailable)
 }
 
-// What can't be looked up is not empty, also where it would be.
+// Without the store, an empty list is an error, too.
 func TestWithoutTheStore(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	a := w.as(viewer, "named-once")

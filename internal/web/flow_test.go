@@ -214,7 +214,7 @@ func TestChangeKeepsTheRest(t *testing.T) {
 	b.fill(path, "comment", "new").want(200, "new", "a.txt", "3")
 }
 
-// What a user may not see is like what is not there.
+// A page that a user may not see is like a page that is not there.
 func TestRights(t *testing.T) {
 	e, alice := newAlice(t, wiki)
 	p := e.signedIn("carol").fill("/page/4/form/private", "text", "x")

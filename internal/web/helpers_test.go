@@ -133,8 +133,8 @@ func (e *env) stored(form string) map[string]string {
 	return valuesOf(e.t, e.latest("alice", 1, form))
 }
 
-// wantStored checks answers of the latest submission of alice to a form of page 1, in pairs
-// of a field id and a value, which is empty if there is no answer.
+// wantStored checks answers of the latest submission of alice to a form of page 1. They are
+// pairs of a field id and a value. The value is empty if there is no answer.
 func (e *env) wantStored(form string, pairs ...string) {
 	e.t.Helper()
 	stored := e.stored(form)
