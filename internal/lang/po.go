@@ -12,8 +12,8 @@ import (
 // entry is a message in a file of gettext: texts by keyword, such as msgid, and "#," with its flags.
 type entry map[string]string
 
-// parse reads a file of gettext. An empty line ends an entry, and the first one is the head of the file. Tests check the
-// files, so nothing is refused.
+// parse reads a file of gettext. An empty line ends an entry, and the first one is the head of the file.
+// Tests check the files, so nothing is refused.
 func parse(file string) (all []entry) {
 	for block := range strings.SplitSeq(strings.ReplaceAll(file, "\"\n\"", ""), "\n\n") {
 		e := entry{}
