@@ -1,10 +1,8 @@
 package pages_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -76,6 +74,14 @@ func (p panicking) Outlines(context.Context) ([]string, error) {
 
 func (panicking) Text(context.Context, wiki.Caller, int64) (wiki.Text, error) { panic("at the disco") }
 
+// logged are the lines of a log.
+type logged chan string
+
+func (l logged) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
 // A panic while a page is remembered, or read behind a list, is logged. It does not end the process.
 func TestPanicBehindRequestIsLogged(t *testing.T) {
 	for want, call := range map[string]func(l *live){
@@ -85,13 +91,11 @@ func TestPanicBehindRequestIsLogged(t *testing.T) {
 			listed(l.T, l.Wiki, caller("ann"))
 		},
 	} {
-		l := newLive(t)
-		log, to := io.Pipe()
-		l.Memory, l.Logger = panicking{id: l.id}, slog.New(slog.NewTextHandler(to, nil))
-		go call(l)
-		lines := bufio.NewScanner(log)
-		for logged := false; !logged && lines.Scan(); {
-			logged = strings.Contains(lines.Text(), want) && strings.Contains(lines.Text(), "at the disco")
+		l, log := newLive(t), make(logged, 100)
+		l.Memory, l.Logger = panicking{id: l.id}, slog.New(slog.NewTextHandler(log, nil))
+		call(l)
+		for line := ""; !strings.Contains(line, want) || !strings.Contains(line, "at the disco"); {
+			line = <-log
 		}
 	}
 }
