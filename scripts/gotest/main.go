@@ -1,5 +1,5 @@
-// Command gotest runs the tests of all modules, as many calls of go test at a time
-// as there are cores. It writes the events of go test -json, which gotestsum reads.
+// Command gotest runs the tests of all modules, with one call of go test at a time more
+// than there are cores. It writes the events of go test -json, which gotestsum reads.
 // A command in its arguments runs beside the tests, and counts as a package.
 package main
 
@@ -92,7 +92,7 @@ func run(timeout time.Duration, beside []string) error {
 		}
 	}
 	var jobs errgroup.Group
-	jobs.SetLimit(runtime.NumCPU())
+	jobs.SetLimit(runtime.NumCPU() + 1) // tests also wait: for disks, browsers and other processes
 	if len(beside) > 0 {
 		jobs.Go(func() error {
 			return pass(goCommand(append([]string{"tool", "test2json", "-t", "-p", strings.Join(beside, " ")}, beside...)...))
