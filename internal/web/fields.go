@@ -325,6 +325,9 @@ func notNegative(least *forms.Bound) bool {
 // MaxFiles is how many files a question takes.
 func (q *question) MaxFiles() int { return service.MaxFilesPerField }
 
+// AcceptedTypes are the types and extensions by which a browser chooses files.
+func (q *question) AcceptedTypes() string { return strings.Join(q.Accept, ", ") }
+
 func (q *question) fileControl(with filling) {
 	maxFile := with.maxFile
 	q.Kind = "file"

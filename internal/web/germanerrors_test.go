@@ -6,6 +6,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // What is wrong is said in the reader's language, with the texts of the form in that language, whichever
@@ -21,6 +22,7 @@ func TestErrorsInTheReadersLanguage(t *testing.T) {
 	b.reads("de")
 	open := b.get(leavePath)
 	open.want(200, german.Text("At most {0}.", "1000,5"))
+	testkit.Same(t, "files that a browser offers", attribute(open.find(`[name="paper"]`)[0], "accept"), ".pdf")
 	wrong := b.send(leavePath, with(open.values(), "class", "x", "from", "2026-03-02", "to", "2026-03-01", "note", "long", "rate", "2000"),
 		chosenFile{"paper", "a.pdf", "text"})
 	fault := func(label, text string, args ...any) *forms.Message {
