@@ -7,7 +7,7 @@ var tables = []table{
 			{program: pocketBase, atLeast: 6}, {program: durablePocketBase, atLeast: 8},
 		}},
 		{name: "create-one", title: "Submissions stored per second for 1 client, SQLite", engine: sqlite, task: creates(1), rivals: []rival{
-			{program: pocketBase, atLeast: 2},
+			{program: durablePocketBase, atLeast: 2},
 		}},
 		{name: "create-postgres", title: "Submissions stored per second for 64 clients, PostgreSQL", engine: postgres, task: creates(manyConns), rivals: []rival{
 			{program: plainServer{}, atLeast: 1},
