@@ -81,6 +81,7 @@ var at = []string{
 
 // Nothing was sent or changed in the future, or more than four months ago. Ids ascend with time.
 func TestTimes(t *testing.T) {
+	t.Parallel()
 	for _, text := range at {
 		now, err := time.Parse(time.RFC3339, text)
 		testkit.Must(t, err)
@@ -117,6 +118,7 @@ func TestTimes(t *testing.T) {
 
 // One form is nearly full, one closes this week, one is closed. Alice can send the others.
 func TestStatesOfForms(t *testing.T) {
+	t.Parallel()
 	for _, text := range at[2:] {
 		now, err := time.Parse(time.RFC3339, text)
 		testkit.Must(t, err)
@@ -141,6 +143,7 @@ func TestStatesOfForms(t *testing.T) {
 // Requests are decided, by alice and carol, and never their own. Some are still open.
 // Some decisions were changed, and some requests, by their senders.
 func TestHistories(t *testing.T) {
+	t.Parallel()
 	leave := filled(t, time.Now())["leave"]
 	states, changers, reversed, senders := map[string]int{}, map[string]int{}, 0, 0
 	for i, steps := range leave.histories {
@@ -172,6 +175,7 @@ func TestHistories(t *testing.T) {
 // The answers to each question differ, in both languages of a form. Only their dates
 // differ from one time to the next. The first is what docs/api.md changes.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2027, 3, 1, 8, 0, 0, 0, time.UTC)
 	first, second := filled(t, now), filled(t, now.AddDate(0, 5, 17))
 	for id, r := range first {
@@ -204,6 +208,7 @@ func TestAnswers(t *testing.T) {
 // The folder is there when it is complete, and begun again after an interruption. A
 // store that is there already stays as it is.
 func TestWholeOrNot(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	stale := filepath.Join(dir+".new", "pages", "200-old.md")
 	testkit.WriteFile(t, stale, "old")
