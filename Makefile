@@ -24,7 +24,7 @@ help: ## list the targets
 build: ## build bin/formulary: one static binary
 	$(GO) build -ldflags "-s -w" -o $(BINARY) ./cmd/formulary
 
-run: build ## serve examples/ and say what to try; ADDR=127.0.0.1:8090 for another port
+run: build ## serve a copy of examples/ and say what to try; ADDR=127.0.0.1:8090 for another port
 	@ADDR=$(ADDR) scripts/run-examples
 
 test: build ## run every test; skip and list those that need a missing program
@@ -98,5 +98,5 @@ screenshots: test-deps build ## write a picture of every page to docs/images/
 release: ## write archives, packages and an image to dist/: make release VERSION=0.1.0
 	@cd scripts/release && $(GO) run . "$(VERSION)"
 
-clean: ## remove what was built, and the examples' data
-	rm -rf bin dist .run
+clean: ## remove what was built, and the copy of the examples with its answers
+	rm -rf bin dist .run .run.new

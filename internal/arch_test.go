@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/testsite":            {"internal/pages", "internal/auth", "internal/store", "internal/store/enginetest", "internal/forms", "internal/testkit"},
 	"scripts/gotest":               {"internal/store/pgtest"},
+	"scripts/fill-examples":        {"internal/service", "internal/pages", "internal/auth", "internal/forms", "internal/store/sqlite"},
 	"internal/pages":               {"internal/markup", "internal/forms", "internal/limit", "internal/reload", "internal/wiki", "internal/panics"},
 	"internal/pages/pagestest":     {"internal/pages", "internal/forms"},
 	"internal/web/pagehtml":        {"internal/markup", "internal/forms"},

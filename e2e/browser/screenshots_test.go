@@ -43,9 +43,9 @@ var shots = []shot{
 	{name: "page", user: "alice", path: "/page/101"},
 	{name: "page-wikitext", user: "alice", path: "/page/102"},
 	{name: "page-two-forms", user: "alice", path: "/page/104"},
-	{name: "form", user: "alice", path: leave, prepare: fillLeave},
-	{name: "form-empty", user: "alice", path: leave},
-	{name: "errors", user: "alice", path: leave, prepare: func(p *page) {
+	{name: "form", user: "bob", path: leave, prepare: fillLeave},
+	{name: "form-empty", user: "bob", path: leave},
+	{name: "errors", user: "bob", path: leave, prepare: func(p *page) {
 		p.In("Kind of leave").Click("radio", "holiday")
 		p.press("Send")
 	}},
@@ -55,7 +55,7 @@ var shots = []shot{
 		p.goTo("/")
 	}},
 	{name: "home-none", user: "alice", path: "/?q=nothing"},
-	{name: "sent", user: "alice", path: leave, prepare: sendLeave},
+	{name: "sent", user: "bob", path: leave, prepare: sendLeave},
 	{name: "sent-anonymous", user: "bob", path: ballot, prepare: func(p *page) {
 		p.In("My vote").Click("radio", "Lake")
 		p.press("Send")
@@ -90,7 +90,7 @@ var shots = []shot{
 	}},
 	{name: "results-filtered", user: "alice", path: feedback + "/results?filter[rating][one-of]=1;2&sort=rating&limit=50"},
 	{name: "results-error", user: "alice", path: feedback + "/results?filter[rating][greater-than]=many"},
-	{name: "results-own", user: "alice", path: leave + "/results"},
+	{name: "results-own", user: "bob", path: leave + "/results"},
 	{name: "results-none", user: "alice", path: "/page/104/form/helpers/results"},
 	{name: "author", user: "alice", path: "/author?template=survey"},
 	{name: "author-keys", user: "alice", path: "/author", prepare: func(p *page) { p.Click("link", "All keys") }},

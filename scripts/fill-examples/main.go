@@ -1,254 +1,325 @@
-// Command fill-examples sends made-up answers to the example forms of a running
-// server, so that results and charts have something to show. It takes the address
-// of the server and the folder of the pages. It makes answers from the definitions
-// that the API returns, and the same ones each time, but for dates.
+// Command fill-examples copies the pages of examples/ for `make run`, and fills a new
+// store with made-up answers to their forms, with decisions and changes. It takes the
+// folder of the pages, and a folder for the copy and the store. The answers lie over
+// the last four months. Only their dates differ from one time to the next.
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
+	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/store/sqlite"
 )
 
-// total is about how many submissions there are in the end.
-const total = 240
-
-// user is one of the users of the examples.
-type user struct{ name, password string }
-
-// users are in the order in which they send. The first one is whom README asks to
-// sign in as, and keeps the forms that take one submission of each.
-var users = []user{{"alice", "wonderland"}, {"bob", "scaffold"}, {"carol", "christmas"}}
-
-type field struct {
-	FieldID, Type, ValidationType string
-	Rank                          int
-	Validations                   []struct{ Value string } // options
-}
-
-type form struct {
-	FormID        string
-	PageID        int64
-	OneSubmission bool
-	Fields        map[string]field
-}
+const (
+	many   = 55  // submissions of a form that takes any number
+	few    = 24  // of a form that takes one from each person, or has closed
+	places = 3   // are left on a form with a limit
+	days   = 119 // ago, the first submission came
+)
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "fill-examples takes the address of a server, and the folder of its pages")
+		fmt.Fprintln(os.Stderr, "fill-examples takes the folder of the pages, and the folder for the copy")
 		os.Exit(2)
 	}
-	f := filler{server: os.Args[1], client: &http.Client{Timeout: 10 * time.Second}}
-	f.random = rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the same answers each time
-	sent, forms, err := f.fill(os.Args[2])
+	count, err := run(context.Background(), os.Args[1], os.Args[2], time.Now())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fill-examples:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("%d made-up answers were sent to the %d example forms.\n", sent, forms)
+	if count > 0 {
+		fmt.Printf("%d made-up answers were stored in %s.\n", count, os.Args[2])
+	}
+}
+
+// run makes the folder beside its place first. After an interruption it begins again. A
+// store of an earlier time stays as it is, and gets the pages only.
+func run(ctx context.Context, source, target string, now time.Time) (count int, err error) {
+	unfinished, today := target+".new", forms.UTCDay(now.UTC())
+	copied := filepath.Join(unfinished, "pages")
+	if err := errors.Join(os.RemoveAll(unfinished), copyPages(source, copied, today)); err != nil {
+		return 0, err
+	}
+	if _, err := os.Stat(target); err == nil {
+		return 0, errors.Join(os.Rename(copied, filepath.Join(target, "pages")), os.Remove(unfinished))
+	}
+	if count, err = fill(ctx, unfinished, today); err != nil {
+		return 0, err
+	}
+	return count, os.Rename(unfinished, target)
+}
+
+func copyPages(source, target string, today time.Time) error {
+	files, err := os.ReadDir(source)
+	err = errors.Join(err, os.MkdirAll(target, 0o700))
+	for _, file := range files {
+		text, unread := os.ReadFile(filepath.Join(source, file.Name()))
+		text = []byte(fromToday(string(text), today))
+		err = errors.Join(err, unread, os.WriteFile(filepath.Join(target, file.Name()), text, 0o600))
+	}
+	return err
+}
+
+var (
+	onlyInCopy = regexp.MustCompile(`(?m)^( *)# make run: (.*)$`)
+	relative   = regexp.MustCompile(`today([+-]\d+)`)
+)
+
+// fromToday makes lines of a page from comments such as "# make run: closes: today+3".
+func fromToday(page string, today time.Time) string {
+	return onlyInCopy.ReplaceAllStringFunc(page, func(comment string) string {
+		line := onlyInCopy.ReplaceAllString(comment, "$1$2")
+		return relative.ReplaceAllStringFunc(line, func(date string) string {
+			n, _ := strconv.Atoi(strings.TrimPrefix(date, "today")) // it has digits only
+			return today.AddDate(0, 0, n).Format(time.DateOnly)
+		})
+	})
 }
 
 type filler struct {
-	server string
-	client *http.Client
-	random *rand.Rand
+	service *service.Service
+	random  *rand.Rand
+	today   time.Time
+	now     time.Time // of the service
+	writes  []write
+	count   int // of submissions
 }
 
-// fill sends to all forms. Each that takes many submissions gets the same share.
-func (f *filler) fill(pages string) (sent, count int, err error) {
-	if err := f.await(); err != nil {
-		return 0, 0, err
-	}
-	forms, err := f.forms(pages)
+// write is something that a person does to a form at some time.
+type write struct {
+	at  time.Time
+	who int // of people
+	to  *forms.Form
+	do  func(*service.Access) error
+}
+
+// fill makes the store beside the copied pages.
+func fill(ctx context.Context, dir string, today time.Time) (count int, err error) {
+	source, err := pages.OpenDirectory(filepath.Join(dir, "pages"), nil, slog.Default())
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	many := 0
-	for _, form := range forms {
-		if !form.OneSubmission {
-			many++
-		}
-	}
-	for _, form := range forms {
-		senders := users[1:]
-		if !form.OneSubmission {
-			senders = slices.Repeat(users, total/many/len(users)) // docs/api.md goes on with the first
-		}
-		for _, who := range senders {
-			if err := f.submit(form, who); err != nil {
-				return sent, len(forms), fmt.Errorf("form %s as %s: %w", form.FormID, who.name, err)
-			}
-			sent++
-		}
-	}
-	return sent, len(forms), nil
-}
-
-// await returns when the server serves.
-func (f *filler) await() error {
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		status, _, err := f.call(user{}, http.MethodGet, "/healthz", nil)
-		switch {
-		case err == nil && status == http.StatusOK:
-			return nil
-		case time.Now().After(end):
-			return fmt.Errorf("the server at %s does not serve", f.server)
-		}
-	}
-}
-
-// forms are those of all pages, in the order of their files.
-func (f *filler) forms(pages string) ([]form, error) {
-	files, err := filepath.Glob(filepath.Join(pages, "[0-9]*"))
+	store, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	var all []form
-	for _, file := range files {
-		id, _, _ := strings.Cut(filepath.Base(file), "-")
-		status, body, err := f.call(users[0], http.MethodGet, "/rest/forms/1.0/page/"+id+"/form", nil)
-		if err != nil || status != http.StatusOK {
-			return nil, errors.Join(err, fmt.Errorf("page %s: status %d: %s", id, status, body))
-		}
-		var forms []form
-		if err := json.Unmarshal(body, &forms); err != nil {
-			return nil, fmt.Errorf("page %s: %w", id, err)
-		}
-		all = append(all, forms...)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	key, err := service.LoadAnonymousKey(ctx, store, filepath.Join(dir, "anonymous.key"), false)
+	if err != nil {
+		return 0, err
 	}
-	return all, nil
+	f := &filler{today: today, random: rand.New(rand.NewPCG(1, 1))} //nolint:gosec // the same answers each time
+	f.service = service.New(service.Options{
+		Pages: source, Store: store, Files: store, AnonymousKey: key, MaxSubmission: 1 << 20,
+		Now: func() time.Time { return f.now },
+	})
+	views, err := source.List(ctx, pages.User{Name: identity(0).Name})
+	if err != nil {
+		return 0, err
+	}
+	begun := days // one form after the other, so that the first one has the first submission: docs/api.md
+	for _, page := range views {
+		for _, form := range page.Forms {
+			f.plan(ctx, form, begun)
+			begun--
+		}
+	}
+	return f.count, f.writeAll(ctx)
 }
 
-// submit sends answers to a form. What is refused is left out the second time: a
-// definition does not tell all rules. Then an editor answers what is theirs.
-func (f *filler) submit(to form, who user) error {
-	answers, state := f.answers(to)
-	path := fmt.Sprintf("/rest/forms/1.0/page/%d/form/%s/submission", to.PageID, to.FormID)
-	status, body, err := f.call(who, http.MethodPost, path, nested(answers))
-	if err == nil && status == http.StatusBadRequest {
-		var refused struct{ FieldErrors map[string]string }
-		if err := json.Unmarshal(body, &refused); err != nil {
-			return err
+// writeAll does all planned writes in order of time. So ids of submissions ascend with time.
+func (f *filler) writeAll(ctx context.Context) error {
+	slices.SortStableFunc(f.writes, func(a, b write) int { return a.at.Compare(b.at) })
+	for _, w := range f.writes {
+		f.now = w.at
+		access, err := f.service.Form(ctx, identity(w.who), w.to.PageID, w.to.ID)
+		if err == nil {
+			err = w.do(access)
 		}
-		maps.DeleteFunc(answers, func(id, _ string) bool { return refused.FieldErrors[id] != "" })
-		status, body, err = f.call(who, http.MethodPost, path, nested(answers))
-	}
-	if err != nil || status != http.StatusCreated {
-		return errors.Join(err, fmt.Errorf("status %d: %s", status, body))
-	}
-	if len(state) == 0 || f.random.IntN(4) == 0 { // some are still to be looked at
-		return nil
-	}
-	var stored struct{ ID int64 }
-	if err := json.Unmarshal(body, &stored); err != nil {
-		return err
-	}
-	editor := users[len(users)-1] // of all examples
-	if _, _, err = f.call(editor, http.MethodPost, fmt.Sprintf("%s/%d", path, stored.ID), nested(state)); err != nil {
-		return err
+		if invalid, ok := errors.AsType[*forms.Invalid](err); ok {
+			err = fmt.Errorf("%v %v", invalid.Fields, invalid.Errors)
+		}
+		if err != nil {
+			return fmt.Errorf("form %s as %s: %w", w.to.ID, people[w.who], err)
+		}
 	}
 	return nil
 }
 
-// answers are what is sent to a form, and what an editor says to it. Those that a
-// condition hides are dropped by the server.
-func (f *filler) answers(to form) (answers, state map[string]string) {
-	answers, state = map[string]string{}, map[string]string{}
-	day := time.Now().AddDate(0, 0, 1+f.random.IntN(90))
-	byRank := slices.SortedFunc(maps.Values(to.Fields), func(a, b field) int { return cmp.Compare(a.Rank, b.Rank) })
-	for _, q := range byRank {
-		switch {
-		case q.Type == "file":
-		case q.Type == "status":
-			state[q.FieldID] = f.option(q)
-		case q.Type == "checkbox":
-			answers[q.FieldID] = f.options(q)
-		case len(q.Validations) > 0:
-			answers[q.FieldID] = f.option(q)
-		case q.Type == "date" || q.ValidationType == "date":
-			answers[q.FieldID] = day.Format(time.DateOnly)
-			day = day.AddDate(0, 0, f.random.IntN(12)) // a second date is the end of something
-		case q.ValidationType == "numeric":
-			answers[q.FieldID] = fmt.Sprint(1 + min(f.random.IntN(8), f.random.IntN(8)))
-		default:
-			answers[q.FieldID] = f.text(q)
-		}
+// plan spreads the submissions of a form from so many days ago until yesterday, or
+// until the form has closed.
+func (f *filler) plan(ctx context.Context, form *forms.Form, begun int) {
+	count, end := many, 1
+	if over := f.today.Sub(form.Closes.End(time.UTC)); !form.Closes.IsZero() && over >= 0 {
+		count, end = few, 1+int(over.Hours())/24
 	}
-	return answers, state
+	if form.OneSubmission {
+		count, begun = few, begun/6
+	}
+	if form.Limit > 0 {
+		count = form.Limit - places
+	}
+	for i := range count {
+		who := f.random.IntN(len(people))
+		if form.OneSubmission {
+			who = 1 + i // alice can still send hers
+		} else if i%3 == 0 {
+			who = i / 3 % users
+		}
+		day := begun - (begun-end)*i/max(1, count-1)
+		if i > 0 { // some days have more submissions than others
+			day = max(end, day-f.random.IntN(12))
+		}
+		minute := 7*60 + f.random.IntN(11*60)
+		f.planSubmission(ctx, form, who, f.today.AddDate(0, 0, -day).Add(time.Duration(minute)*time.Minute))
+	}
 }
 
-// option prefers the later ones, so that bars differ in length.
-func (f *filler) option(q field) string {
-	n := len(q.Validations)
-	return q.Validations[max(f.random.IntN(n), f.random.IntN(n))].Value
+// planSubmission plans one submission, and whatever happens to it later.
+func (f *filler) planSubmission(ctx context.Context, form *forms.Form, who int, at time.Time) {
+	var id int64
+	answers := f.answers(form, who, at)
+	f.count++
+	f.add(write{at, who, form, func(a *service.Access) error {
+		sub, _, err := a.Create(ctx, answers, "")
+		id = sub.ID
+		return err
+	}})
+	merge := func(at time.Time, who int, answers []forms.Answer) {
+		f.add(write{at, who, form, func(a *service.Access) error {
+			_, err := a.Merge(ctx, id, answers, nil, func(int) error { return nil })
+			return err
+		}})
+	}
+	if !form.Anonymous && f.random.IntN(3) == 0 { // some people think again
+		texts := slices.DeleteFunc(f.answers(form, who, at), func(answer forms.Answer) bool {
+			field := form.Field(answer.FieldID)
+			return len(field.Options) > 0 || field.Validation == forms.DateOnly
+		})
+		if n := len(texts); n > 0 {
+			i := f.random.IntN(n)
+			merge(at.Add(time.Duration(20+f.random.IntN(200))*time.Minute), who, texts[i:i+1])
+		}
+	}
+	for _, q := range form.Fields {
+		if !q.ByEditors || len(q.Options) == 0 {
+			continue
+		}
+		decider := 2 * f.random.IntN(2) // alice or carol, but not for themselves
+		if decider == who {
+			decider = 2 - who
+		}
+		decisions := slices.DeleteFunc(slices.Clone(q.Options), func(value string) bool { return value == q.Default })
+		last := decisions[len(decisions)-1]
+		at := at.AddDate(0, 0, 1+f.random.IntN(8))
+		refused := f.random.IntN(4) == 0
+		if refused {
+			merge(at, decider, []forms.Answer{{FieldID: q.ID, Value: last}})
+			at = at.AddDate(0, 0, 1)
+		}
+		if !refused || f.random.IntN(3) == 0 {
+			merge(at, decider, []forms.Answer{{FieldID: q.ID, Value: decisions[0]}})
+		}
+	}
+}
+
+// add leaves out what would come today, or later.
+func (f *filler) add(w write) {
+	if w.at.Before(f.today) {
+		f.writes = append(f.writes, w)
+	}
+}
+
+// answers leave out some optional questions. The service drops answers to hidden ones.
+func (f *filler) answers(form *forms.Form, who int, at time.Time) (list []forms.Answer) {
+	languages := form.Languages()
+	lang := languages[f.random.IntN(len(languages))].Lang
+	day := at.AddDate(0, 0, 3+f.random.IntN(40))
+	for _, q := range form.Fields {
+		var value string
+		switch {
+		case q.Type == forms.File || q.ByEditors || !q.Required && f.random.IntN(4) == 0:
+			continue
+		case q.Type == forms.Checkbox:
+			value = f.options(q)
+		case len(q.Options) > 0:
+			value = f.option(q)
+		case q.Validation == forms.DateOnly:
+			value = day.Format(time.DateOnly)
+			day = day.AddDate(0, 0, f.random.IntN(12)) // a second date is the end of something
+		case q.Validation == forms.Numeric:
+			value = f.number(q)
+		default:
+			value = f.text(q, who, lang)
+		}
+		list = append(list, forms.Answer{FieldID: q.ID, Value: value})
+	}
+	return list
+}
+
+// option prefers high numbers, and the first of other options. So bars differ in length.
+func (f *filler) option(q *forms.Field) string {
+	n := len(q.Options)
+	i := max(f.random.IntN(n), f.random.IntN(n))
+	if _, err := strconv.Atoi(q.Options[0]); err != nil {
+		i = n - 1 - i
+	}
+	return q.Options[i]
 }
 
 // options are at least one.
-func (f *filler) options(q field) string {
-	chosen := []string{}
-	for _, v := range q.Validations {
-		if f.random.IntN(2) == 0 {
-			chosen = append(chosen, v.Value)
-		}
-	}
+func (f *filler) options(q *forms.Field) string {
+	chosen := slices.DeleteFunc(slices.Clone(q.Options), func(string) bool { return f.random.IntN(2) == 0 })
 	if len(chosen) == 0 {
 		return f.option(q)
 	}
-	return strings.Join(chosen, ";")
+	return strings.Join(chosen, forms.Separator)
 }
 
-func (f *filler) text(q field) string {
-	list, known := texts[q.FieldID]
+// number prefers low ones.
+func (f *filler) number(q *forms.Field) string {
+	n := 8
+	if q.Max != nil {
+		bound, _ := strconv.Atoi(q.Max.Value) // not if it is the answer to another field
+		n = max(1, min(bound, 40))
+	}
+	return strconv.Itoa(1 + min(f.random.IntN(n), f.random.IntN(n)))
+}
+
+func (f *filler) text(q *forms.Field, who int, lang string) string {
+	list := texts["comment"]
+	for _, id := range []string{q.ID, q.ID + "." + lang} {
+		if found := texts[id]; found != nil {
+			list = found
+		}
+	}
 	switch {
-	case known:
-	case q.ValidationType == "email":
-		list = texts["mail"]
+	case q.Validation == forms.Email:
+		return identity(who).Name + "@example.org"
+	case q.ID == "name":
+		return people[who]
 	default:
-		list = texts["comment"]
+		return list[f.random.IntN(len(list))]
 	}
-	return list[f.random.IntN(len(list))]
 }
 
-// nested is a body of the API.
-func nested(answers map[string]string) []byte {
-	type entry struct {
-		FieldID string `json:"fieldId"`
-		Value   string `json:"value"`
-	}
-	fields := map[string]entry{}
-	for id, value := range answers {
-		fields[id] = entry{id, value}
-	}
-	body, _ := json.Marshal(map[string]any{"fields": fields}) // texts can always be written
-	return body
-}
-
-func (f *filler) call(who user, method, path string, body []byte) (status int, answer []byte, err error) {
-	//nolint:gosec // the address is an argument of this program
-	r, err := http.NewRequestWithContext(context.Background(), method, f.server+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	if who.name != "" {
-		r.SetBasicAuth(who.name, who.password)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := f.client.Do(r) //nolint:gosec // as above
-	if err != nil {
-		return 0, nil, err
-	}
-	answer, err = io.ReadAll(io.LimitReader(resp.Body, 4<<20))
-	return resp.StatusCode, answer, errors.Join(err, resp.Body.Close())
+// identity is one of the people, with the groups of examples/groups.
+func identity(who int) auth.Identity {
+	name, _, _ := strings.Cut(strings.ToLower(people[who]), " ")
+	return auth.Identity{Name: name, Groups: map[string][]string{"carol": {"hr"}}[name]}
 }

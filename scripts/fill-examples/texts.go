@@ -1,6 +1,17 @@
 package main
 
-// texts are answers by the id of their field.
+// people send answers. The first are the users of the examples, and alice is the one
+// whom README asks to sign in as. The others are their colleagues, who can't sign in.
+var people = []string{
+	"Alice Archer", "Bob Baker", "Carol Chen", "Dana Duarte", "Erik Eriksen", "Fatima Farah", "Goran Galic",
+	"Hana Hayashi", "Ines Ibarra", "Jonas Jung", "Katya Kowal", "Liam Lynch", "Mira Mehta", "Noah Nowak", "Olga Orlova",
+	"Pedro Prado", "Quinn Quist", "Rosa Romano", "Samir Said", "Tara Thomas", "Uwe Unger", "Vera Vogel", "Wei Wang",
+	"Xenia Xanthos", "Yara Yilmaz", "Zoe Zeller", "Anton Adler", "Bianca Bruni", "Cem Celik", "Doris Dietz",
+}
+
+const users = 3 // of the people
+
+// texts are answers by the id of their field, and its language where that matters.
 var texts = map[string][]string{
 	"comment": {
 		"A calm sprint. We finished what we had planned.",
@@ -33,8 +44,10 @@ var texts = map[string][]string{
 		"Blinds on the south side.", "A second coffee machine.", "More small rooms for calls.", "Plants!",
 		"Doors that close quietly.", "Bicycle racks with a roof.", "Fresh air in the large meeting room.",
 	},
-	"substitute": {"Bob", "Carol", "Dana", "Erik", "Fatima", "Noah"},
-	"name":       {"Bob Baker", "Carol Chen", "Dana Duarte", "Erik Eriksen", "Fatima Farah"},
-	"mail":       {"bob@example.org", "carol@example.org", "dana@example.org", "erik@example.org", "fatima@example.org"},
+	"improve.de": {
+		"Jalousien auf der Südseite.", "Eine zweite Kaffeemaschine.", "Mehr kleine Räume zum Telefonieren.", "Pflanzen!",
+		"Türen, die leise schließen.", "Fahrradständer mit Dach.",
+	},
+	"substitute": {"Paul", "Nadia", "Otto", "Lena", "Ravi", "Sofia"},
 	"wish":       {"Something vegetarian", "Ice cream!", "Less meat, more salad", "Lemonade", "Gluten-free cake"},
 }
