@@ -159,7 +159,7 @@ func authorByKeyboard(t *testing.T, server string) {
 func authorExpiredSession(t *testing.T, server string) {
 	p := openAuthor(t, server, "/author", browsertest.Options{ConsoleErrors: true})
 	other := p.Tab(server + "/")
-	other.Loads(func() { other.Click("button", "Sign out") })
+	(&page{Page: other, t: t}).signOut()
 	p.Fill("Text of the form", written)
 	p.WaitText("You are not signed in any more.")
 	p.Loads(func() { p.Click("button", "Show the form") })

@@ -113,7 +113,7 @@ func drafts(t *testing.T, s *site) {
 	p.goTo(order)
 	p.Fill("Item", "Lamp")
 	stored(p, "Lamp")
-	p.press("Sign out")
+	p.signOut()
 	if left := browsertest.Eval[string](p.Page, `JSON.stringify(localStorage)`); strings.Contains(left, "Lamp") || strings.Contains(left, "hush") {
 		t.Errorf("after the sign-out the browser keeps %s", left)
 	}

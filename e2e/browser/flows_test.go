@@ -83,7 +83,7 @@ func signInAndOut(t *testing.T, s *site) {
 	q := p.tab(trip)
 	const comesBack = `dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}))`
 	browsertest.Eval[any](q.Page, "window.stays = true, "+comesBack)
-	p.press("Sign out")
+	p.signOut()
 	p.wantPath("/login")
 	testkit.Same(t, "the page stays before the sign-out", browsertest.Eval[bool](q.Page, "window.stays === true"), true)
 	q.Loads(func() { browsertest.Eval[any](q.Page, comesBack) })
@@ -373,7 +373,7 @@ func expiredSession(t *testing.T, s *site) {
 	before := s.count(t, trip)
 	signOutElsewhere := func() {
 		t.Helper()
-		p.tab("/").press("Sign out")
+		p.tab("/").signOut()
 	}
 	signOutElsewhere()
 	p.press("Send")

@@ -101,7 +101,7 @@ var shots = []shot{
 	{name: "embed-without-tls", path: "/embed/page/101/form/feedback"},
 	{name: "expired", user: "alice", path: feedback, prepare: func(p *page) {
 		p.Fill("Comment", "A long text")
-		p.tab("/").press("Sign out")
+		p.tab("/").signOut()
 		p.press("Send")
 	}},
 	{name: "not-found", user: "alice", path: "/page/999"},

@@ -126,7 +126,7 @@ func TestSendingAgain(t *testing.T) {
 		// In another tab somebody else has signed in.
 		p.goTo(trip)
 		fillTrip(p)
-		q.press("Sign out")
+		q.signOut()
 		q.signIn(ben)
 		p.press("Send")
 		p.wantStatus(http.StatusConflict)
@@ -230,7 +230,7 @@ func TestPrint(t *testing.T) {
 		s.options = browsertest.Options{Print: true, Dark: dark}
 		p := s.as(t, ann, address)
 		p.want("Ann Other", "from ann")
-		p.wantNot("Sign out", "Change", "API documentation")
+		p.wantNot("ann\n", "Change", "Edit the form")
 		testkit.Same(t, "colour of the paper",
 			browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`),
 			"rgb(255, 255, 255)",

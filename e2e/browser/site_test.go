@@ -133,6 +133,19 @@ func (p *page) press(button string) {
 	p.Loads(func() { p.Click("button", button) })
 }
 
+// signOut uses the menu of the header.
+func (p *page) signOut() {
+	p.t.Helper()
+	p.openMenu()
+	p.press("Sign out")
+}
+
+// openMenu opens the menu of the header, whose button has the person's name.
+func (p *page) openMenu() {
+	p.t.Helper()
+	p.Click("button", browsertest.Eval[string](p.Page, `document.querySelector("header button").textContent`))
+}
+
 // follow clicks a link.
 func (p *page) follow(link string) {
 	p.t.Helper()

@@ -94,7 +94,7 @@ func TestTemplatesSayMessages(t *testing.T) {
 // technical are attributes that people don't read.
 var technical = strings.Fields(`action aria-current aria-describedby aria-hidden aria-invalid aria-labelledby aria-required
 	autocapitalize autocomplete autocorrect blocking charset class content data-copy data-field dir enctype for form href hreflang id lang
-	method name preserveaspectratio rel role scope spellcheck step target type`)
+	method name popovertarget preserveaspectratio rel role scope spellcheck step target type`)
 
 // saidByTemplate finds the words of a template outside of brackets.
 func saidByTemplate(root *parse.ListNode) (found []string) {

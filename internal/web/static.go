@@ -26,7 +26,7 @@ var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", 
 
 // scripts are the modules that pages load, and those that modules import.
 var scripts = []string{
-	"author.js", "conditions.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "messages.js", "print.js",
+	"author.js", "conditions.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "menus.js", "messages.js", "print.js",
 	"results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js", "upload.js",
 }
 
@@ -44,7 +44,7 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 		style = append(style, readStatic(name)...)
 	}
 	s := &staticFiles{content: map[string]*request.Asset{"style.css": request.NewAsset(style)}}
-	for _, name := range append(scripts, "icon.svg") {
+	for _, name := range append(scripts, "icon.svg", "icons.svg") {
 		s.content[name] = request.NewAsset(readStatic(name))
 	}
 	if brandCSS != nil {
