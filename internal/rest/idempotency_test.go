@@ -129,7 +129,7 @@ func TestRepeatWhileTheFirstIsDeleted(t *testing.T) {
 	if a := e.expect(t, 503, createWith("alice", allPath, "key", body)); a.header.Get("Retry-After") == "" || looks > 10 {
 		t.Errorf("%v after %d looks", a.header, looks)
 	}
-	e.fails(store.ErrUnavailable, "by key", "refusal")
+	e.fails(store.ErrUnavailable, "by key", "tallies")
 	e.expect(t, 503, createWith("alice", allPath, "key", body))
 	e.expect(t, 503, ask("alice POST", oncePath+"/submission?validate=only", nestedBody("text", "x")))
 	testkit.Same(t, "are stored", e.stored(t), 1)

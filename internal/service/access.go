@@ -325,7 +325,11 @@ func (a *Access) ValidateNew(ctx context.Context, answers []forms.Answer, key st
 	if err != nil {
 		return err
 	}
-	return a.explain(a.conf.Store.Refusal(ctx, n))
+	tallies, err := a.conf.Store.Tallies(ctx, []store.New{n})
+	if err == nil {
+		err = tallies[0].Refusal(n)
+	}
+	return a.explain(err)
 }
 
 // ValidateMerge returns the error that Merge would return for the submission as

@@ -18,22 +18,51 @@ type Availability struct {
 	Closes time.Time
 	// Left is how many submissions an open form with a limit still takes.
 	Left int
+	// Count is how many submissions the form has, for its editors. It is counted up to MaxCount, or up to the
+	// form's limit if that is higher.
+	Count    int
+	Answered bool // the form takes one submission from each person, and has that of the caller
 }
+
+// MaxCount bounds the Count of an Availability.
+const MaxCount = 100
+
+// Takes reports whether the form takes a submission of the caller.
+func (v *Availability) Takes() bool { return v.Reason == nil && !v.Answered }
 
 // Availability returns the state of the form now.
 func (a *Access) Availability(ctx context.Context) (Availability, error) {
-	v := Window(a.Form, a.Now())
-	if a.Rights.Blocked {
-		v.Reason, v.State = errBlocked.Detail, nil
+	states, err := a.service.Availabilities(ctx, a)
+	if err != nil {
+		return Availability{}, err
 	}
-	if v.Reason != nil || a.Form.Limit == 0 {
-		return v, nil
+	return states[0], nil
+}
+
+// Availabilities returns the states of forms now. It asks the store once.
+func (s *Service) Availabilities(ctx context.Context, list ...*Access) ([]Availability, error) {
+	states, asked := make([]Availability, len(list)), make([]store.New, len(list))
+	for i, a := range list {
+		states[i], asked[i] = Window(a.Form, a.Now()), a.unfilled()
+		if a.Rights.Blocked {
+			states[i].Reason, states[i].State = errBlocked.Detail, nil
+		}
+		if a.Rights.Edit {
+			asked[i].Limit = max(a.Form.Limit, MaxCount)
+		}
 	}
-	count, err := a.conf.Store.CountForm(ctx, a.Form.PageID, a.Form.ID)
-	if v.Left = max(a.Form.Limit-count, 0); v.Left == 0 && err == nil {
-		v.Reason, v.State = a.fullReason(), forms.Say("Full")
+	tallies, err := s.opts.Store.Tallies(ctx, asked)
+	for i, tally := range tallies {
+		v, limit := &states[i], list[i].Form.Limit
+		v.Count, v.Answered = tally.Count, tally.Submitted
+		if v.Reason != nil || limit == 0 {
+			continue
+		}
+		if v.Left = max(limit-tally.Count, 0); v.Left == 0 {
+			v.Reason, v.State = list[i].fullReason(), forms.Say("Full")
+		}
 	}
-	return v, Explain(err)
+	return states, Explain(err)
 }
 
 // Window is the availability of a form to everybody, without a look at what is stored.

@@ -77,15 +77,3 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 	})
 	return id, found, Explain(err)
 }
-
-// Submitted reports whether the form takes one submission from each person, and
-// has that of the caller. It works on anonymous forms, too.
-func (a *Access) Submitted(ctx context.Context) (bool, error) {
-	n := a.unfilled()
-	n.Limit = 0
-	err := a.conf.Store.Refusal(ctx, n)
-	if errors.Is(err, store.ErrAlreadySubmitted) {
-		return true, nil
-	}
-	return false, Explain(err)
-}

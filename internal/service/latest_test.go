@@ -99,12 +99,13 @@ func (unreadable) Get(context.Context, store.Key) (forms.Submission, error) {
 	return forms.Submission{}, store.ErrUnavailable
 }
 
-func TestSubmitted(t *testing.T) {
+func TestAnswered(t *testing.T) {
 	w := newWorld(t)
 	wants := func(what string, who auth.Identity, formID string, want bool) {
 		t.Helper()
-		if got, err := w.as(who, formID).Submitted(t.Context()); got != want || err != nil {
-			t.Errorf("%s, %s: %t, %v", what, formID, got, err)
+		state, err := w.as(who, formID).Availability(t.Context())
+		if state.Answered != want || state.Takes() == want || err != nil {
+			t.Errorf("%s, %s: %+v, %v", what, formID, state, err)
 		}
 	}
 	for _, id := range []string{"named", "anonymous", "named-once", "anonymous-once"} {
@@ -116,4 +117,20 @@ func TestSubmitted(t *testing.T) {
 	wants("another anonymous form", owner, "anonymous-too", false)
 	w.page.Form("named").OneSubmission = true
 	wants("a limit that was set later", owner, "named", true)
+}
+
+// Submissions are counted for editors, up to a bound that only a higher limit of the form moves.
+func TestAvailabilityCounts(t *testing.T) {
+	w := newWorld(t)
+	for range MaxCount + 2 {
+		w.submits(owner, "named", "x")
+	}
+	w.submits(owner, "anonymous", "x")
+	for limit, want := range map[int]string{0: "100 0", MaxCount + 1: "101 0", MaxCount + 9: "102 7"} {
+		w.page.Form("named").Limit = limit
+		states, err := w.Availabilities(t.Context(), w.as(editor, "anonymous"), w.as(editor, "named"), w.as(viewer, "anonymous"))
+		testkit.Must(t, err)
+		testkit.Same(t, fmt.Sprint("limit ", limit), fmt.Sprint(states[1].Count, states[1].Left), want)
+		testkit.Same(t, "others", fmt.Sprint(states[0].Count, states[2].Count), "1 0")
+	}
 }

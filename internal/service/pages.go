@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,20 +13,13 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 )
 
-// PageList is the list of the pages with forms that a caller may view: by title,
-// upper and lower case alike, then by id.
+// PageList is the list of the pages with forms that a caller may view, by id.
 type PageList []pages.View
 
 // Pages lists the pages with forms that the caller may view.
 func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error) {
 	list, err := s.opts.Pages.List(ctx, userOf(who))
-	if err != nil {
-		return nil, Explain(err)
-	}
-	slices.SortFunc(list, func(a, b pages.View) int {
-		return cmp.Or(cmp.Compare(strings.ToLower(a.Title), strings.ToLower(b.Title)), cmp.Compare(a.ID, b.ID))
-	})
-	return list, nil
+	return list, Explain(err)
 }
 
 // MaxSearch is the length of the longest text to search for, in bytes.
@@ -44,11 +36,7 @@ func (s *Service) Search(who auth.Identity, list PageList, query string) (found 
 	words := strings.Fields(forms.Fold(query))
 	for _, page := range list {
 		for _, f := range page.Forms {
-			text := page.Title + "\n" + f.ID // no word has a line end
-			for _, translated := range f.Languages() {
-				text += "\n" + translated.Title
-			}
-			if hasAll(text, words) {
+			if len(words) == 0 || hasAll(names(page, f), words) {
 				found = append(found, s.access(page, f, who))
 			}
 		}
@@ -56,11 +44,17 @@ func (s *Service) Search(who auth.Identity, list PageList, query string) (found 
 	return found, nil
 }
 
+// names are the words by which people may search for a form.
+func names(page pages.View, f *forms.Form) string {
+	text := page.Title + "\n" + f.ID // no word has a line end
+	for _, translated := range f.Languages() {
+		text += "\n" + translated.Title
+	}
+	return text
+}
+
 // hasAll reports whether each of the folded words occurs in a text.
 func hasAll(text string, words []string) bool {
-	if len(words) == 0 {
-		return true
-	}
 	folded := forms.Fold(text)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(folded, word) })
 }

@@ -42,8 +42,8 @@ func TestPagesThatTheCallerMayView(t *testing.T) {
 	} {
 		source.Put(&p.page, p.rights)
 	}
-	wants(owner, "2 Alpha 1", "4 alpha 1", "1 beta 2")
-	wants(editor, "2 Alpha 1", "4 alpha 1", "1 beta 2", "3 Beta 1")
+	wants(owner, "1 beta 2", "2 Alpha 1", "4 alpha 1")
+	wants(editor, "1 beta 2", "2 Alpha 1", "3 Beta 1", "4 alpha 1")
 }
 
 // inGerman adds a language to a form.
@@ -56,7 +56,7 @@ func TestSearchForms(t *testing.T) {
 	source := &pagestest.Memory{}
 	for _, p := range []pages.Page{
 		{ID: 1, Title: "Annual Survey", Forms: []*forms.Form{{ID: "feedback"}, {ID: "Contact-2"}}},
-		{ID: 2, Title: "ΣΊΣΥΦΟΣ and Öl", Forms: []*forms.Form{{ID: "f"}}},
+		{ID: 4, Title: "ΣΊΣΥΦΟΣ and Öl", Forms: []*forms.Form{{ID: "f"}}},
 		{ID: 3, Title: "Weekly survey", Forms: []*forms.Form{{ID: "feed"}, inGerman(&forms.Form{ID: "back", Title: "Lunch"}, "Mittag")}},
 	} {
 		source.Put(&p, pagestest.Everything)
@@ -64,7 +64,7 @@ func TestSearchForms(t *testing.T) {
 	s := New(Options{Pages: source})
 	list, err := s.Pages(t.Context(), owner)
 	testkit.Must(t, err)
-	all := []string{"1 feedback", "1 Contact-2", "3 feed", "3 back", "2 f"}
+	all := []string{"1 feedback", "1 Contact-2", "3 feed", "3 back", "4 f"}
 	for text, want := range map[string][]string{
 		"":                all,
 		" \t\n":           all,

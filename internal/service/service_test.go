@@ -81,6 +81,6 @@ func TestWithoutTheStore(t *testing.T) {
 	w.wants("latest", testkit.ErrorOf(w.Latest(ctx, viewer, list, 10)), "unavailable")
 	_, _, err = a.Mine(ctx)
 	w.wants("mine", err, "unavailable")
-	w.wants("submitted", testkit.ErrorOf(a.Submitted(ctx)), "unavailable")
+	w.wants("state", testkit.ErrorOf(a.Availability(ctx)), "unavailable")
 	testkit.ErrorIs(t, "ready", w.Ready(ctx), store.ErrUnavailable)
 }

@@ -75,14 +75,9 @@ type Store interface {
 	// Errors: ErrNotFound, ErrUnavailable.
 	ByKey(ctx context.Context, pageID int64, formID, key string) (sub forms.Submission, body string, err error)
 
-	// Refusal returns ErrAlreadySubmitted or ErrLimit if Create would do so now. It looks
-	// at nothing of the new submission but PageID, FormID, Username, SubmitterKey and Limit.
-	// Errors: these, ErrUnavailable.
-	Refusal(ctx context.Context, n New) error
-
-	// CountForm returns how many submissions a form has, counted up to MaxLimit.
-	// Errors: ErrUnavailable.
-	CountForm(ctx context.Context, pageID int64, formID string) (int, error)
+	// Tallies returns a Tally for each new submission, in the same order. It stores nothing, and looks only at
+	// PageID, FormID, Username, SubmitterKey and Limit. Errors: ErrUnavailable.
+	Tallies(ctx context.Context, list []New) ([]Tally, error)
 
 	// CountNamed returns how many of the oldest MaxLimit submissions of a form have a user
 	// name, and how many these submissions are. It reads nothing else of them.
@@ -200,6 +195,23 @@ type FormCount struct {
 	PageID int64
 	FormID string
 	Count  int
+}
+
+// Tally is what a form has stored when a new submission comes.
+type Tally struct {
+	Submitted bool // Create returns ErrAlreadySubmitted
+	Count     int  // submissions of the form, counted up to the new one's Limit
+}
+
+// Refusal returns the error of Create, if it is ErrAlreadySubmitted or ErrLimit. n is the new submission.
+func (t Tally) Refusal(n New) error {
+	switch {
+	case t.Submitted:
+		return ErrAlreadySubmitted
+	case n.Limit > 0 && t.Count >= n.Limit:
+		return ErrLimit
+	}
+	return nil
 }
 
 // MaxLatest bounds the answer of Latest. Its statements have this number, too.

@@ -68,12 +68,12 @@ func (s *Store) ByKey(ctx context.Context, pageID int64, formID, key string) (fo
 	return s.Store.ByKey(ctx, pageID, formID, key)
 }
 
-// Refusal implements store.Store.
-func (s *Store) Refusal(ctx context.Context, n store.New) error {
-	if err := s.ask(ctx, "refusal"); err != nil {
-		return err
+// Tallies implements store.Store.
+func (s *Store) Tallies(ctx context.Context, list []store.New) ([]store.Tally, error) {
+	if err := s.ask(ctx, "tallies"); err != nil {
+		return nil, err
 	}
-	return s.Store.Refusal(ctx, n)
+	return s.Store.Tallies(ctx, list)
 }
 
 // Latest implements store.Store.

@@ -1,29 +1,38 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/formulary/formulary/internal/service"
 )
 
-// homePage lists the forms that somebody may fill in.
+// homePage lists what there is for somebody to do.
 type homePage struct {
 	Layout
 	Query  string
-	Forms  []formRow
-	Found  int // forms, of which Forms may be the first only
+	ToFill formList // takes a submission of the caller now
+	Edited formList // is on a page that the caller may edit
+	Some   bool     // a form was found, though it may be in neither list
 	Latest []latestRow
 	Editor bool // of any page
+}
+
+// formList is the first forms by title.
+type formList struct {
+	Rows []formRow
+	More bool // forms were left out
 }
 
 // formRow is a form. Its title leads to it.
 type formRow struct {
 	*service.Access
 	Available service.Availability
-	Waiting   waitingLink
+	Waiting   waitingLink // on a page that the caller may edit
 }
 
 // waitingLink leads to the submissions that wait for the caller, an editor.
@@ -41,7 +50,7 @@ type latestRow struct {
 
 // What the home page shows at most. More forms are found by searching.
 const (
-	maxHomeForms  = 50
+	maxHomeForms  = 50 // in a list
 	maxHomeLatest = 5
 )
 
@@ -61,29 +70,17 @@ func (c *call) home() error {
 		return err
 	}
 	page := &homePage{Layout: c.layout(c.Lang.Text("Forms")), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
+	page.Wide = true
 	found, err := c.Backend.Service.Search(c.Who, all, page.Query)
 	if err != nil {
 		return err
 	}
-	page.Found = len(found)
+	page.Some = len(found) > 0
 	for _, p := range all {
 		page.Editor = page.Editor || p.Rights.Edit
 	}
-	found = found[:min(len(found), maxHomeForms)]
-	for _, access := range found {
-		access.Form = c.Translated(access.Form)
-		available, err := access.Availability(c.Context())
-		if err != nil {
-			return err
-		}
-		page.Forms = append(page.Forms, formRow{Access: access, Available: available})
-	}
-	waiting, err := c.countWaiting(homeCounts, found...)
-	if err != nil {
+	if err := c.listForms(page, found); err != nil {
 		return err
-	}
-	for i, link := range waiting {
-		page.Forms[i].Waiting = link
 	}
 	latest, err := c.Backend.Service.Latest(c.Context(), c.Who, all, maxHomeLatest)
 	if err != nil {
@@ -98,6 +95,60 @@ func (c *call) home() error {
 		page.Latest = append(page.Latest, latestRow{row, sub.Access})
 	}
 	return c.render(http.StatusOK, "home", page)
+}
+
+// listForms sorts forms into the lists of the page.
+func (c *call) listForms(page *homePage, found []*service.Access) (err error) {
+	var open, edited []*service.Access
+	for _, access := range found {
+		access.Form = c.Translated(access.Form)
+		switch {
+		case access.Rights.Edit:
+			edited = append(edited, access)
+		case service.Window(access.Form, access.Now()).Reason == nil:
+			open = append(open, access)
+		}
+	}
+	if page.ToFill, err = c.formList(open); err != nil {
+		return err
+	}
+	if page.Edited, err = c.formList(edited); err != nil {
+		return err
+	}
+	rows := page.Edited.Rows
+	waiting, err := c.countWaiting(homeCounts, edited[:len(rows)]...)
+	for i, link := range waiting {
+		rows[i].Waiting = link
+	}
+	slices.SortStableFunc(rows, func(a, b formRow) int {
+		return cmp.Compare(min(len(b.Waiting.Number), 1), min(len(a.Waiting.Number), 1))
+	})
+	return err
+}
+
+// formList lists the first forms by title. Without the right to edit them, only those that take a submission.
+func (c *call) formList(all []*service.Access) (list formList, err error) {
+	titles := map[*service.Access]string{}
+	for _, access := range all {
+		titles[access] = strings.ToLower(access.Form.Title)
+	}
+	slices.SortStableFunc(all, func(a, b *service.Access) int { return cmp.Compare(titles[a], titles[b]) })
+	for chunk := range slices.Chunk(all, maxHomeForms+1) { // mostly one: few are full or answered
+		states, err := c.Backend.Service.Availabilities(c.Context(), chunk...)
+		if err != nil {
+			return list, err
+		}
+		for i, access := range chunk {
+			if access.Rights.Edit || states[i].Takes() {
+				list.Rows = append(list.Rows, formRow{Access: access, Available: states[i]})
+			}
+		}
+		if list.More = len(list.Rows) > maxHomeForms; list.More {
+			list.Rows = list.Rows[:maxHomeForms]
+			break
+		}
+	}
+	return list, nil
 }
 
 // countWaiting returns links to what waits in forms.

@@ -272,15 +272,3 @@ func TestTableIsBounded(t *testing.T) {
 		e.get("alice", "/page/1/form/wide/results?view=table&limit=1").wantNoHTML("The table is cut here")
 	}
 }
-
-// There may be hundreds of forms. The home page shows the first of them.
-func TestHomeShowsSomeForms(t *testing.T) {
-	page := "---\ntitle: Many\n---\n"
-	for i := range maxHomeForms + 3 {
-		page += fmt.Sprintf("```yaml form\nform: f%d\nfields:\n  - {id: a, type: textfield, label: A}\n```\n", i)
-	}
-	e := newEnv(t, map[string]string{"1-many.md": page})
-	p := e.signedIn("alice").get("/")
-	p.want(200, fmt.Sprintf("These are the first of %d forms.", maxHomeForms+3))
-	testkit.Same(t, "the list has forms", strings.Count(p.body, `href="/page/1/form/`), maxHomeForms)
-}

@@ -45,10 +45,8 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 		return n, err
 	}
 	n.tell(c.Lang, available)
-	if n.Form.Anonymous && n.Form.OneSubmission {
-		n.Submitted, err = access.Submitted(c.Context())
-	}
-	return n, err
+	n.Submitted = n.Form.Anonymous && available.Answered
+	return n, nil
 }
 
 // tell adds whether the form takes submissions.

@@ -80,7 +80,7 @@ func pathOf(page *answer, id string) string { return rowPaths(page)[slices.Index
 
 // mine are path and text of the submissions in the list of somebody's own.
 func (a *answer) mine() (items [][2]string) {
-	for _, li := range a.find(".cards.rows li") {
+	for _, li := range a.find(".rows li") {
 		items = append(items, [2]string{attribute(find(li, "a")[0], "href"), textOf(li)})
 	}
 	return items

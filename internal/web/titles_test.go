@@ -73,7 +73,7 @@ func TestHomeOfClosedForms(t *testing.T) {
 		want []string
 	}{
 		{began, []string{"early Many Not open yet", "late Many Closed", "open Many Closes on 2025-11-15"}},
-		{began.AddDate(0, 0, 1), []string{"early Many late", "late Many Closed", "open Many Closed"}},
+		{began.AddDate(0, 0, 1), []string{"early Many Open", "late Many Closed", "open Many Closed"}},
 	} {
 		e.Clock.Set(day.at)
 		home := e.signedIn("alice").get("/")

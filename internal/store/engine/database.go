@@ -59,8 +59,6 @@ type Common struct {
 	Database Database
 	// SQLLatest selects page, form, id and time of the store.MaxLatest latest submissions of user $1.
 	SQLLatest string
-	// SQLCountForm counts the submissions of page $1 and form $2, up to store.MaxLimit.
-	SQLCountForm string
 	// SQLCountNamed counts the names in the oldest store.MaxLimit submissions of page $1 and form $2, and these.
 	SQLCountNamed string
 	// SQLCountForms selects page, form and number of submissions, up to $3, of forms on the pages $1 to $2.
@@ -88,12 +86,6 @@ func (c Common) Latest(ctx context.Context, username string) (found []forms.Subm
 		}
 	}, c.SQLLatest, username)
 	return found, Wrap(err, "read the latest submissions")
-}
-
-// CountForm implements store.Store.
-func (c Common) CountForm(ctx context.Context, pageID int64, formID string) (n int, err error) {
-	err = QueryRow(ctx, c.Database, []any{&n}, c.SQLCountForm, pageID, formID)
-	return n, Wrap(err, "count submissions")
 }
 
 // CountNamed implements store.Store.

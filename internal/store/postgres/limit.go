@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -92,14 +91,21 @@ func collect(ids *[]int64) func(pgx.Rows) error {
 	}
 }
 
-// Refusal implements store.Store.
-func (s *Store) Refusal(ctx context.Context, n store.New) error {
-	if n.SubmitterKey == "" && n.Limit == 0 {
-		return nil
+// Tallies implements store.Store.
+func (s *Store) Tallies(ctx context.Context, list []store.New) (tallies []store.Tally, err error) {
+	var pages, limits []int64
+	var formIDs, keys, names []string
+	for _, n := range list {
+		pages, limits = append(pages, n.PageID), append(limits, int64(n.Limit))
+		formIDs, keys, names = append(formIDs, n.FormID), append(keys, n.SubmitterKey), append(names, n.Username)
 	}
-	index := 0
-	err := engine.QueryRow(ctx, database{s}, []any{&index}, sqlRefusal, refusalArgs(&n)...)
-	return cmp.Or(engine.Wrap(err, "look for what refuses a create"), refusals[index])
+	err = database{s}.Query(ctx, func(next engine.Next) {
+		tallies = nil
+		for t := (store.Tally{}); next(&t.Count, &t.Submitted); {
+			tallies = append(tallies, t)
+		}
+	}, sqlTallies, pages, formIDs, limits, keys, names)
+	return tallies, engine.Wrap(err, "count submissions")
 }
 
 var refusals = [...]error{nil, store.ErrAlreadySubmitted, store.ErrLimit}

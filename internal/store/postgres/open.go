@@ -121,7 +121,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.pool = pool
 	s.settled.read, s.settled.turn = s.readSettled, make(chan struct{}, 1)
 	s.Common = engine.Common{
-		Database: database{s}, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountNamed: sqlCountNamed,
+		Database: database{s}, SQLLatest: sqlLatest, SQLCountNamed: sqlCountNamed,
 		SQLCountForms: sqlCountForms,
 	}
 	s.writer = startWriter(s, workers) //nolint:contextcheck // it outlives the call of Open

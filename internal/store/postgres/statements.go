@@ -31,8 +31,14 @@ const (
 			(SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT $5) AS n) THEN 2
 		ELSE 0 END`
 
-	// sqlCountForm counts up to store.MaxLimit.
-	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE page_id = $1 AND form_id = $2 ORDER BY id LIMIT 10000) AS n`
+	// sqlTallies has a row for each element of its parameters. It counts up to the limits, $3.
+	sqlTallies = `SELECT
+			(SELECT count(*) FROM (SELECT 1` + sqlOfForm + ` ORDER BY id LIMIT most) AS counted),
+			submitter <> '' AND (EXISTS (SELECT 1` + sqlOfForm + ` AND s.submitter_key = submitter AND s.submitter_key IS NOT NULL)
+				OR EXISTS (SELECT 1` + sqlOfForm + ` AND s.username = n.username AND s.username <> ''))
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY
+			AS n (page_id, form_id, most, submitter, username, place) ORDER BY place`
+	sqlOfForm = ` FROM submissions s WHERE s.page_id = n.page_id AND s.form_id = n.form_id`
 
 	// sqlCountNamed counts up to store.MaxLimit. Long fields are in another table.
 	sqlCountNamed = `SELECT count(NULLIF(username, '')), count(*) FROM (SELECT username FROM submissions

@@ -157,7 +157,7 @@ func newStore(w *writer, pool *readPool, log *slog.Logger) *Store {
 	s := &Store{writer: w, pool: pool, forms: w.forms}
 	db := database{pool.with, w.do}
 	s.Common = engine.Common{
-		Database: db, SQLLatest: sqlLatest, SQLCountForm: sqlCountForm, SQLCountNamed: sqlCountNamed,
+		Database: db, SQLLatest: sqlLatest, SQLCountNamed: sqlCountNamed,
 		SQLCountForms: sqlCountForms,
 	}
 	s.Definitions = engine.Definitions{DB: db, SQLOfSubmission: sqlDefinition, SQLUnused: sqlUnused}

@@ -55,11 +55,7 @@ const (
 
 	sqlSubmitted = `SELECT 1 WHERE EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
-	// sqlCount counts the submissions of a form, up to store.MaxLimit.
-	sqlCount = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 10000)`
-	// sqlCountForm is sqlCount by page and form.
-	sqlCountForm = `SELECT count(*) FROM (SELECT 1 FROM forms CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
-		WHERE page_id = ?1 AND form_id = ?2 LIMIT 10000)`
+	sqlCount = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT ?)`
 	// sqlCountNamed reads no long fields: they come after the names.
 	sqlCountNamed = `SELECT count(NULLIF(username, '')), count(*) FROM (SELECT username FROM forms
 		CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
@@ -86,16 +82,14 @@ const (
 // refusal returns why a form does not take a submission. Counts that it makes are
 // added to counts.
 func (c *connection) refusal(form int64, n *store.New, counts formCounts) error {
-	if n.SubmitterKey != "" {
-		if err := c.refuseIfFound(store.ErrAlreadySubmitted, sqlSubmitted, form, n.SubmitterKey, n.Username); err != nil {
-			return err
-		}
+	if err := c.refuseSecond(form, n); err != nil {
+		return err
 	}
 	if n.Limit == 0 {
 		return nil
 	}
 	if _, known := counts[form]; !known {
-		count, err := c.count(form)
+		count, err := c.count(form, store.MaxLimit)
 		if err != nil {
 			return err
 		}
@@ -110,10 +104,18 @@ func (c *connection) refusal(form int64, n *store.New, counts formCounts) error 
 	return nil
 }
 
-// count returns how many submissions a form has, up to store.MaxLimit.
-func (c *connection) count(form int64) (n int, err error) {
+// refuseSecond returns store.ErrAlreadySubmitted if the submitter may have one submission, and has it.
+func (c *connection) refuseSecond(form int64, n *store.New) error {
+	if n.SubmitterKey == "" {
+		return nil
+	}
+	return c.refuseIfFound(store.ErrAlreadySubmitted, sqlSubmitted, form, n.SubmitterKey, n.Username)
+}
+
+// count returns how many submissions a form has, counted up to a limit.
+func (c *connection) count(form int64, limit int) (n int, err error) {
 	low, high := rowIDRange(form, store.Query{})
-	err = c.queryRow(sqlCount, func(row *sqlite3.Stmt) { n = row.ColumnInt(0) }, low, high)
+	err = c.queryRow(sqlCount, func(row *sqlite3.Stmt) { n = row.ColumnInt(0) }, low, high, int64(limit))
 	return n, err
 }
 

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -25,7 +24,6 @@ func TestPlans(t *testing.T) {
 		sqlSubmitted:   "submissions_by_submitter (form=? AND submitter_key=?)",
 		sqlByKey:       "submissions_key (form=? AND key=?)",
 		sqlCount:       byRowID + " (rowid>? AND rowid<?)",
-		sqlCountForm:   "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
 		sqlCountNamed:  "(page_id=? AND form_id=?)\nSEARCH " + byRowID + " (rowid>? AND rowid<?)",
 		engine.SQLKeep: "(page_id=? AND form_id=?)", engine.SQLAllKeeps: "SCAN keeps",
 		engine.SQLSession: byHash, engine.SQLRenewSession: byHash, engine.SQLDeleteSession: byHash,
@@ -101,13 +99,9 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 	for range 5 * cap(s.pool.slots) { // the connections take turns
 		mustCreate(t, s, sample("x"))
 		_, _ = s.Create(ctx, limited)
-		_ = s.Refusal(ctx, limited)
-		other := limited
-		other.Username, other.SubmitterKey, other.Limit = "bob", "bob", 1 // which the limit refuses
-		if err := s.Refusal(ctx, other); !errors.Is(err, store.ErrLimit) {
-			t.Fatal(err)
-		}
-		_, err := s.Latest(ctx, amy)
+		_, err := s.Tallies(ctx, []store.New{limited, limited})
+		must(t, err)
+		_, err = s.Latest(ctx, amy)
 		if err == nil {
 			err = s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Username: &amy}, func(forms.Submission) error { return nil })
 		}

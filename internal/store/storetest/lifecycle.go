@@ -25,8 +25,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	_, create := b.Create(ctx, sample("form", "bob", "late"))
 	_, get := b.Get(ctx, r.key())
 	_, _, byKey := b.ByKey(ctx, r.PageID, r.FormID, "key")
-	refusal := b.Refusal(ctx, withSubmitterKey(sample("form", "amy", "x"), "amy"))
-	_, count := b.CountForm(ctx, r.PageID, r.FormID)
+	_, tallies := b.Tallies(ctx, []store.New{sample("form", "amy", "x")})
 	_, _, countNamed := b.CountNamed(ctx, r.PageID, r.FormID)
 	_, countForms := b.CountForms(ctx, r.PageID, 1)
 	_, latest := b.Latest(ctx, "amy")
@@ -36,7 +35,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	_, stage := b.StageFile(ctx, strings.NewReader("late"))
 	_, open := b.OpenFile(ctx, r.key(), 1)
 	calls := map[string]error{
-		"create": create, "get": get, "by key": byKey, "refusal": refusal, "count": count, "count named": countNamed, "count forms": countForms, "latest": latest, "definition": definition, "sweep definitions": b.SweepDefinitions(ctx), "update": update, "scan": scan,
+		"create": create, "get": get, "by key": byKey, "tallies": tallies, "count named": countNamed, "count forms": countForms, "latest": latest, "definition": definition, "sweep definitions": b.SweepDefinitions(ctx), "update": update, "scan": scan,
 		"delete": b.Delete(ctx, r.key(), nil), "ping": b.Ping(ctx),
 		"stage": stage, "open": open,
 	}

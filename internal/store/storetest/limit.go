@@ -22,6 +22,7 @@ var limitTests = []test{
 	{"more submissions than can be counted", testLimitBeyondCount},
 	{"names", testCountNamed},
 	{"the forms of a page, and all", testCountForms},
+	{"the forms of new submissions", testTallies},
 }
 
 func withLimit(n store.New, limit int) store.New {
@@ -38,11 +39,7 @@ func (b *bench) full(t *testing.T, what string, n store.New) {
 // countsForm checks how many submissions the form has.
 func (b *bench) countsForm(t *testing.T, n store.New, want int) {
 	t.Helper()
-	got, err := b.CountForm(ctx, n.PageID, n.FormID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	Same(t, "count", got, want)
+	Same(t, "count", b.tallies(t, withLimit(n, store.MaxLimit))[0].Count, want)
 }
 
 func testLimit(t *testing.T, b *bench) {
@@ -220,4 +217,19 @@ func testCountForms(t *testing.T, b *bench) {
 	check(3, 10, "[{3 zoë 1}]")
 	check(4, 10, "[]")
 	check(0, math.MaxInt, "[{1 Form 1} {1 form 4} {2 a 1} {3 zoë 1} {9223372036854775807 form 1}]")
+}
+
+// testTallies: each form is counted up to the limit of its own submission.
+func testTallies(t *testing.T, b *bench) {
+	once := withSubmitterKey(sample("once", "", "x"), "key")
+	b.fill(t, "Form", 1, 10)
+	b.fill(t, "form", 5, 10)
+	b.create(t, once)
+	elsewhere := withLimit(sample("form", "amy", "x"), 5)
+	elsewhere.PageID = 2
+	Same(t, "none", fmt.Sprint(b.tallies(t)), "[]")
+	got := b.tallies(t, sample("form", "amy", "x"), withLimit(sample("form", "amy", "x"), 4), once, withLimit(once, 9), elsewhere,
+		withLimit(sample("never", "amy", "x"), 2), withLimit(sample("Form", "amy", "x"), 7), withSubmitterKey(sample("once", "", "x"), "other"))
+	want := []store.Tally{{}, {Count: 4}, {Submitted: true}, {Submitted: true, Count: 1}, {}, {}, {Count: 1}, {}}
+	Same(t, "tallies", got, want)
 }

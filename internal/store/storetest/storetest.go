@@ -150,7 +150,7 @@ func withSubmitterKey(n store.New, key string) store.New {
 func (b *bench) create(t rapid.TB, n store.New) record {
 	t.Helper()
 	if n.SubmitterKey != "" || n.Limit > 0 {
-		if err := b.Refusal(ctx, n); err != nil {
+		if err := b.tallies(t, n)[0].Refusal(n); err != nil {
 			t.Errorf("before a create that succeeds: refusal %v", err)
 		}
 	}
@@ -159,6 +159,15 @@ func (b *bench) create(t rapid.TB, n store.New) record {
 		t.Fatalf("create: %v", err)
 	}
 	return decode(t, sub)
+}
+
+func (b *bench) tallies(t rapid.TB, list ...store.New) []store.Tally {
+	t.Helper()
+	tallies, err := b.Tallies(ctx, list)
+	if err != nil || len(tallies) != len(list) {
+		t.Fatalf("%d tallies of %d, %v", len(tallies), len(list), err)
+	}
+	return tallies
 }
 
 func (b *bench) get(t rapid.TB, key store.Key) record {

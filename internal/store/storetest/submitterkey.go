@@ -21,11 +21,11 @@ func (b *bench) refused(t *testing.T, what string, n store.New) {
 	b.refuses(t, what, n, store.ErrAlreadySubmitted)
 }
 
-// refuses checks that Refusal and Create return an error.
+// refuses checks that a Tally and Create have an error.
 func (b *bench) refuses(t *testing.T, what string, n store.New, want error) {
 	t.Helper()
-	if err := b.Refusal(ctx, n); !errors.Is(err, want) {
-		t.Errorf("%s: refusal %v, want %v", what, err, want)
+	if err := b.tallies(t, n)[0].Refusal(n); !errors.Is(err, want) {
+		t.Errorf("%s: tally %v, want %v", what, err, want)
 	}
 	if _, err := b.Create(ctx, n); !errors.Is(err, want) {
 		t.Errorf("%s: %v, want %v", what, err, want)
