@@ -26,6 +26,7 @@ func TestFilling(t *testing.T) {
 	t.Run("sending", func(t *testing.T) { sendingOnce(t, s) })
 	t.Run("numbers", func(t *testing.T) { numbers(t, s) })
 	t.Run("scales and grids", func(t *testing.T) { scalesAndGrids(t, s) })
+	t.Run("summary", func(t *testing.T) { summaryCards(t, s) })
 	t.Run("stored files", func(t *testing.T) { storedFiles(t, s) })
 	t.Run("what forms say", func(t *testing.T) { whatFormsSay(t, s) })
 }
@@ -380,6 +381,36 @@ func scalesAndGrids(t *testing.T, s *site) {
 	q.In("Light").Click("radio", "good")
 	q.press("Send")
 	q.want("Light\ngood")
+}
+
+// summaryCards: cards are one column at the frame's edge. The bars of a card begin at one line,
+// close to the longest label, which takes at most half.
+func summaryCards(t *testing.T, s *site) {
+	const office = "/page/22/form/office"
+	s.edit(t, office, "22-office.md", "[{value: 1, label: bad}", "[{value: 0}, {value: 1, label: "+strings.Repeat("Bad", 40)+"}")
+	s.store(t, ann, ann+"-secret", office, map[string]string{"likely": "10", "light": "3", "air": "1", "way": "7"})
+	p := s.as(t, eve, office+"/results")
+	p.Check()
+	const measure = `(() => {
+		const box = e => e.getBoundingClientRect(), found = [];
+		for (const card of document.querySelectorAll(".chart")) {
+			const left = box(card).left - box(document.querySelector("h1")).left, starts = new Set(), ends = [];
+			for (const bar of card.querySelectorAll("tbody svg")) {
+				const label = document.createRange();
+				label.selectNodeContents(bar.closest("tr").firstElementChild);
+				starts.add(box(bar).left);
+				ends.push(box(label).right);
+			}
+			const [bars] = starts, gap = bars - Math.max(...ends), labels = bars - gap - box(card).left;
+			found.push([left, box(card).width <= 48 * 16, starts.size <= 1, !bars || gap > 0 && gap <= 16, !bars || labels <= box(card).width / 2].join());
+		}
+		return found.join(" ");
+	})()`
+	want := strings.Repeat(" 0,true,true,true,true", 4)[1:]
+	for _, width := range []string{"", "24rem"} {
+		browsertest.Eval[any](p.Page, `void (document.querySelector("main").style.width = "`+width+`")`)
+		testkit.Same(t, "cards in a width of "+width, browsertest.Eval[string](p.Page, measure), want)
+	}
 }
 
 // storedFiles: conditions count the stored files that are to stay, and those that are

@@ -363,6 +363,23 @@ func longWords(t *testing.T, s *site) {
 	p.press("Send")
 	p.want("This is what was sent.", "ليلى")
 	p.Check()
+	wantAtEdge(t, p)
+	p = s.as(t, eve, words+"/results")
+	p.Check()
+	wantAtEdge(t, p)
+}
+
+// wantAtEdge fails the test unless texts from right to left stand at the left edge of an English page.
+func wantAtEdge(t *testing.T, p *page) {
+	t.Helper()
+	const fromEdge = `Array.from(document.querySelectorAll(":is(.answers, .chart) [dir]:dir(rtl)"), e => {
+		const text = document.createRange();
+		text.selectNodeContents(e);
+		return Math.round(text.getBoundingClientRect().left - e.getBoundingClientRect().left);
+	}).join("")`
+	if got := browsertest.Eval[string](p.Page, fromEdge); got == "" || strings.Trim(got, "0") != "" {
+		t.Errorf("%s: texts are at %q", p, got)
+	}
 }
 
 func expiredSession(t *testing.T, s *site) {

@@ -132,7 +132,7 @@ func results(t *testing.T, s *site) {
 	p.wantRows("n0,n1,n5,n2,n3,n4")
 
 	// Some columns, without a script.
-	browsertest.Eval[any](p.Page, `document.querySelector(".picker").open = true, 0`)
+	p.Click("button", "Columns")
 	p.Select("First column", "Days")
 	for _, column := range []string{"Sent by", "State", "Sent", "Changed", "Number"} {
 		p.In("Columns").Click("checkbox", column)
@@ -208,4 +208,60 @@ func editorAnswers(t *testing.T, s *site) {
 			`dispatchEvent(new Event("afterprint")) && document.querySelectorAll(".paper-choices").length`),
 		0,
 	)
+}
+
+// TestPickers: what a button of the results shows stands below it, within the window. The Escape key and a click
+// elsewhere close it, also without a script.
+func TestPickers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{})
+	s.store(t, ann, ann+"-secret", lunch, map[string]string{"dish": "Soup"})
+	for _, options := range []browsertest.Options{{}, {Width: 360, NoScript: true}} {
+		s.options = options
+		s.options.Shell = true
+		p := s.as(t, eve, lunch+"/results?view=table")
+		for _, button := range []string{"Columns", "More formats"} {
+			const open = `document.querySelectorAll(":popover-open").length`
+			wantOpen := func(when string, want int) {
+				t.Helper()
+				p.Wait(when, func() bool { return browsertest.Eval[int](p.Page, open) == want })
+			}
+			p.Click("button", button)
+			wantOpen(button+" opens", 1)
+			const place = `(() => {
+				const shown = document.querySelector(":popover-open"), box = shown.getBoundingClientRect();
+				const inside = box.left >= 0 && box.right <= innerWidth && box.bottom <= innerHeight;
+				return inside && box.top >= shown.previousElementSibling.getBoundingClientRect().bottom;
+			})()`
+			if !browsertest.Eval[bool](p.Page, place) {
+				t.Errorf("%s: %q opens elsewhere", p, button)
+			}
+			p.Press("Escape")
+			wantOpen("Escape closes "+button, 0)
+			p.Click("button", button)
+			wantOpen(button+" opens again", 1)
+			p.Click("heading", "Lunch Results")
+			wantOpen("a click elsewhere closes "+button, 0)
+		}
+	}
+}
+
+// TestFrameOfTable: a wide table begins where the title does, and ends before the end of the window. Tabs
+// have the same place in both views.
+func TestFrameOfTable(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{Width: 1700, Height: 900})
+	s.store(t, ann, ann+"-secret", lunch, map[string]string{"dish": "Soup"})
+	p := s.as(t, eve, lunch+"/results?view=summary")
+	const tabs = `Array.from(document.querySelectorAll(".tabs a, h1"), e => Object.values(e.getBoundingClientRect().toJSON()).join()).join(" ")`
+	before := browsertest.Eval[string](p.Page, tabs)
+	p.follow("Table")
+	testkit.Same(t, "tabs", browsertest.Eval[string](p.Page, tabs), before)
+	const edges = `(() => {
+		document.querySelector(".results").style.minWidth = "3000px";
+		const box = s => document.querySelector(s).getBoundingClientRect();
+		return [box(".scroll").left - box("h1").left, document.documentElement.clientWidth - box(".scroll").right].map(Math.round).join();
+	})()`
+	testkit.Same(t, "from the title and the end of the window", browsertest.Eval[string](p.Page, edges), "0,16")
+	testkit.Same(t, "overflow", p.Overflow(), 0)
 }

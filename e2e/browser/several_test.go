@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formulary/formulary/e2e/browsertest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -72,4 +73,37 @@ func approveRequests(t *testing.T, s *site) {
 	p.press("Delete")
 	p.want("20 deleted.", "No submission matches.")
 	testkit.Same(t, "submissions", s.count(t, purchase), 0)
+}
+
+// TestSkippedRows: where some rows were deleted meanwhile, the outcome stands above the table and the footer
+// below it. Long names stay beside their ticks.
+func TestSkippedRows(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, browsertest.Options{})
+	for range 40 {
+		s.store(t, ann, ann+"-secret", purchase, map[string]string{"what": "A long name of a thing and its parts"})
+	}
+	const table = purchase + "/results?view=table&columns=what&columns=state"
+	p, other := s.as(t, eve, table), s.as(t, eve, table+"&limit=20")
+	for _, q := range []*page{p, other} {
+		q.Click("checkbox", "All on this page")
+	}
+	other.press("Delete selected")
+	other.press("Delete")
+	p.Select("Set", "State: Granted")
+	p.press("Change selected")
+	p.want("State: Granted (20).", "20 skipped:")
+	p.Check()
+	const misplaced = `(() => {
+		Object.assign(document.querySelector(".scroll").style, {minWidth: 0, maxWidth: "16rem"});
+		const box = e => e.getBoundingClientRect(), one = s => box(document.querySelector(s)), found = [];
+		if (one(".outcome").bottom > one(".scroll").top) found.push("outcome");
+		if (box(document.querySelector("main").nextElementSibling).top < one(".scroll").bottom) found.push("footer");
+		for (const row of document.querySelectorAll("tbody tr")) {
+			const name = box(row.querySelector("a"));
+			if (name.height < 40 || name.left < box(row.querySelector(".tick input")).right) found.push("name");
+		}
+		return found.join();
+	})()`
+	testkit.Same(t, "misplaced", browsertest.Eval[string](p.Page, misplaced), "")
 }

@@ -36,9 +36,9 @@ type summaryView struct {
 	Split       *splitView // nil if it is not asked for
 }
 
-// fieldChart is what was answered to one field.
+// fieldChart has the answers to one field, or to the fields of a grid.
 type fieldChart struct {
-	Words                // the question
+	Words                // the question, or the title of the grid
 	Answered, Unanswered int64
 	Width                string // of 100, of those who answered
 	Bars                 []bar
@@ -48,6 +48,8 @@ type fieldChart struct {
 	Range                string       // of numbers: from, to, mean, median and sum
 	Texts                []string     // the latest
 	All                  string       // path of the table of all, which has them in full; "" if that is too long
+	Rows                 []fieldChart // the questions of a grid; empty for one field
+	grid                 *forms.Section
 }
 
 // bar is the number of submissions that chose a value.
@@ -145,9 +147,15 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 			chart.Status = field.Type == forms.Status
 			chart.Bars, chart.LeftBars = newBars(field, sum, page)
 			if n := sum.Numbers; n != nil && n.Count > 0 {
-				chart.Range = l.Text("on average {0}, sum {1}", mean(l, n.Mean), number(l, n.Sum))
+				if chart.Range = l.Text("on average {0}", mean(l, n.Mean)); hasSum(f, rank) {
+					chart.Range = l.Text("on average {0}, sum {1}", mean(l, n.Mean), number(l, n.Sum))
+				}
 			}
 			bars += len(chart.Bars)
+			if grid := gridOf(f, rank); grid != nil {
+				v.addToGrid(grid, chart)
+				continue
+			}
 		case sum.Numbers != nil && sum.Numbers.Count > 0:
 			chart.Range = describeNumbers(l, sum.Numbers)
 			chart.Columns = newNumberChart(l, "n"+strconv.Itoa(rank), chart.Label, chart.Range, sum.Numbers)
@@ -171,6 +179,42 @@ func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryV
 		v.Fields = append(v.Fields, chart)
 	}
 	return v
+}
+
+// gridOf is the grid that a field belongs to, nil for other fields.
+func gridOf(f *forms.Form, rank int) *forms.Section {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Grid && s.First <= rank && rank < s.First+s.Count {
+			return s
+		}
+	}
+	return nil
+}
+
+// hasSum reports whether the sum of a field's numbers has a meaning: marks have none.
+func hasSum(f *forms.Form, rank int) bool {
+	return f.Fields[rank].Scale == nil && gridOf(f, rank) == nil
+}
+
+// addToGrid adds a question to the chart of its grid. The bars of all its questions have one scale.
+func (v *summaryView) addToGrid(grid *forms.Section, chart fieldChart) {
+	last := len(v.Fields) - 1
+	if last < 0 || v.Fields[last].grid != grid {
+		title := Words{clipLabel(grid.Title), chart.Lang}
+		v.Fields, last = append(v.Fields, fieldChart{Words: title, grid: grid}), last+1
+	}
+	rows, most := append(v.Fields[last].Rows, chart), int64(1)
+	v.Fields[last].Rows = rows
+	for _, row := range rows {
+		for _, b := range row.Bars {
+			most = max(most, b.Count)
+		}
+	}
+	for _, row := range rows {
+		for i := range row.Bars {
+			row.Bars[i].Width = share(row.Bars[i].Count, most)
+		}
+	}
 }
 
 // newBars makes the bars of a field with options. The longest is that of the

@@ -160,3 +160,27 @@ func TestSummaryOfTextsAndDates(t *testing.T) {
 	page.wantHTML(`<th scope="row">2026-01</th><td class="number">3</td>`, `<th scope="row">2026-03</th><td class="number">2</td>`,
 		`<p class="scale" aria-hidden="true"><span>8</span><span>0</span></p>`)
 }
+
+// TestSummaryOfMarks: a grid is one card with one scale, and marks have a mean but no sum.
+func TestSummaryOfMarks(t *testing.T) {
+	e := newEnv(t, page1("", `form: feedback
+fields:
+  - {id: likely, type: radio, label: Likely, options: [0, 1, 2], scale: [Never, At once]}
+  - section: rooms
+    title: Rooms
+    grid: true
+    fields:
+      - {id: light, type: radio, label: Light, options: &marks [1, 2, 3]}
+      - {id: air, type: radio, label: Air, options: *marks}
+  - {id: seats, type: radio, label: Seats, options: [4, 8]}
+`))
+	for _, air := range []string{"1", "3"} {
+		e.submit("alice", 1, "feedback", "likely", "2", "light", "3", "air", air, "seats", "8")
+	}
+	page := e.get("alice", feedbackResults+"?by=seats")
+	page.want(200, "Rooms How often each answer was given AnswerBar SubmissionsShare Light 2 answered · on average 3 1", "Air 2 answered · on average 2 1")
+	page.wantHTML(`<h3 dir="auto">Rooms</h3>`, `<p class="answered">2 answered · on average 2</p>`, "2 answered · on average 8, sum 16")
+	testkit.Same(t, "cards", strings.Count(page.body, `<div class="chart">`), 4)
+	testkit.Same(t, "bars of half the length", strings.Count(page.body, `<rect width="50"`), 2)
+	testkit.Same(t, "columns of sums", strings.Count(page.text(), ", sum"), 1)
+}

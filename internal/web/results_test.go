@@ -105,7 +105,7 @@ func TestResultsTable(t *testing.T) {
 		testkit.Same(t, text, a.link(text), want)
 	}
 	a.wantHTML(
-		`<caption>Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?view=table&amp;order=asc#submissions"`,
+		`<caption class="visually-hidden">Submissions, newest first</caption>`, `aria-sort="descending"><a dir="auto" href="/page/1/form/feedback/results?view=table&amp;order=asc#submissions"`,
 		`<time datetime="2025-11-15T12:03:05Z">`, `<bdi class="lozenge color-grey">Open</bdi>`, `<td class="number" data-card="Score"><bdi>-3.5</bdi></td>`,
 		`<span class="tag" dir="auto">Food</span>`, `<section class="scroll" aria-label="Results" tabindex="0">`,
 	)
@@ -123,7 +123,7 @@ func TestResultsParameters(t *testing.T) {
 	page := e.get("alice", feedbackResults+"?sort=score&q=n&limit=20")
 	page.wantHTML(
 		`<th scope="col" class="number" aria-sort="ascending"><a dir="auto" href="/page/1/form/feedback/results?limit=20&amp;q=n&amp;view=table&amp;sort=-score#submissions">Score</a></th>`,
-		`<caption>Submissions by “Score”, ascending</caption>`,
+		`<caption class="visually-hidden">Submissions by “Score”, ascending</caption>`,
 		`<input type="hidden" name="limit" value="20">`, `<input type="hidden" name="sort" value="score">`,
 		"Export (in order of sending):",
 	)

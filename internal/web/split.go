@@ -76,7 +76,9 @@ func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 			continue
 		}
 		if all.Numbers != nil {
-			v.addNumbers(s.Groups, rank, l.Text("{0}, sum", label), func(n *forms.Numbers) string { return number(l, n.Sum) })
+			if hasSum(f, rank) {
+				v.addNumbers(s.Groups, rank, l.Text("{0}, sum", label), func(n *forms.Numbers) string { return number(l, n.Sum) })
+			}
 			v.addNumbers(s.Groups, rank, l.Text("{0}, mean", label), func(n *forms.Numbers) string { return mean(l, n.Mean) })
 		}
 		if all.Options != nil {
