@@ -1,7 +1,9 @@
 package browser
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/formulary/formulary/e2e/browsertest"
@@ -51,6 +53,99 @@ func TestLanguages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLanguageKeepsAnswers has people change the language of forms that are half filled in.
+func TestLanguageKeepsAnswers(t *testing.T) {
+	t.Parallel()
+	s := newSiteOf(t, "testdata/filling", browsertest.Options{})
+	t.Run("signed in", func(t *testing.T) { languageKeepsAnswers(t, s) })
+	t.Run("anonymous", func(t *testing.T) { languageKeepsAnonymousAnswers(t, s) })
+	plain := *s
+	plain.options.NoScript = true
+	t.Run("without a script", func(t *testing.T) { languageWithoutScript(t, &plain) })
+}
+
+// speak chooses a language, and waits until the page speaks it.
+func (p *page) speak(label, language, tag string) {
+	p.t.Helper()
+	p.Select(label, language)
+	p.Wait("the page speaks "+language, func() bool {
+		return browsertest.Eval[string](p.Page, `document.documentElement.lang + " " + document.activeElement.id`) == tag+" language"
+	})
+}
+
+func languageKeepsAnswers(t *testing.T, s *site) {
+	p := s.as(t, ann, order)
+	offer := filepath.Join(t.TempDir(), "offer.txt")
+	testkit.WriteFile(t, offer, "An offer")
+	p.Fill("Item", "Desk")
+	p.Fill("Price", "150")
+	p.Fill("Why so much?", "It is large.")
+	p.Fill("Price", "50") // the reason is hidden
+	p.Select("Size", "large")
+	p.In("Extras").Click("checkbox", "express")
+	p.Attach("Offer", offer)
+	key := keyOf(p)
+	p.speak("Language", "Deutsch", "de")
+	p.want("Abmelden", "Senden", "offer.txt")
+	p.wantPath(order)
+	p.wantValue("Item", "Desk")
+	p.wantValue("Size", "large")
+	if p.Value("express") != "on" || keyOf(p) != key {
+		t.Error("a box is not ticked, or the key is another one")
+	}
+	p.Check()
+	p.Fill("Price", "120")
+	p.Wait("scripts speak German", func() bool {
+		return strings.HasPrefix(browsertest.Eval[string](p.Page, `document.querySelector("[role=status]").textContent`), "1 Frage kam hinzu")
+	})
+	p.wantValue("Why so much?", "It is large.")
+	p.Fill("Item", "Lamp") // the draft goes on
+	p.Reload()
+	p.wantValue("Item", "Lamp")
+	p.wantValue("Why so much?", "It is large.")
+	p.Attach("Offer", offer)
+	p.press("Senden")
+	p.want("Lamp", "120", "It is large.", "express", "offer.txt")
+	p.Loads(func() { p.Select("Sprache", "English") }) // nothing is filled in here
+	p.want("Sign out")
+}
+
+func languageKeepsAnonymousAnswers(t *testing.T, s *site) {
+	p := s.as(t, ann, "/page/20?lang=en") // with another form
+	p.Fill("Word", "hush")
+	p.Fill("Item", "Desk")
+	p.speak("Language", "Deutsch", "de")
+	p.wantPath("/page/20")
+	p.wantValue("Word", "hush")
+	p.wantValue("Item", "Desk")
+	kept := browsertest.Eval[string](p.Page, `JSON.stringify([{...localStorage}, {...sessionStorage}, history.state, name])`)
+	if strings.Contains(kept, "hush") {
+		t.Errorf("the browser keeps %s", kept)
+	}
+	p.goTo("/page/20/form/secret")
+	p.want("Senden")
+	p.wantValue("Word", "")
+}
+
+func languageWithoutScript(t *testing.T, s *site) {
+	p := s.open(t, order)
+	p.Fill("User name", ann)
+	p.Select("Language", "Deutsch")
+	p.press("Change language")
+	p.wantValue("Benutzername", ann)
+	p.Fill("Passwort", ann+"-secret")
+	p.Loads(func() { p.Press("Enter") })
+	p.wantPath(order)
+	p.Fill("Item", "Chair")
+	p.Select("Sprache", "English")
+	p.press("Sprache wechseln")
+	p.wantValue("Item", "Chair")
+	p.Check()
+	p.Fill("Item", "Stool")
+	p.Loads(func() { p.Press("Enter") }) // sends the form
+	p.want("Sent", "Stool")
 }
 
 // wantNotesAtTheRight fails the test unless Arabic hints and errors below Latin labels begin at the right.

@@ -47,6 +47,7 @@ func TestScriptsSayMessages(t *testing.T) {
 		`"use strict"`, `"note draft"`, `"(prefers-color-scheme: dark)"`, `"not all"`, // code, a class, styles
 		"`clamp(12px, ${size}, 24px)`", "`${family.join(\" \")}, var(--font)`",
 		"`formulary ${scheme} ${location.origin} ${fontSize} ${fontFamily}`", // for frame.js
+		`':is([data-field] :is(input, select, textarea), [type="hidden"]):not([name="_shown"])'`,
 		`"input, select, textarea"`, `"input, select, textarea, button"`, // selectors
 		`"pre.form, code.form, code.language-form, [data-formulary-form], .mw-highlight.form, .code.panel > .codeContent"`,
 	}

@@ -19,14 +19,12 @@ type Call struct {
 	Who     auth.Identity
 	Backend *Backend
 	Log     Reporter // notes for the access log
-	// Reads are languages that the caller has chosen, as in the header Accept-Language, which comes
-	// after them.
-	Reads string
 	// Refresh returns the caller as they are now, or an error if they are no longer
 	// signed in; nil asks the Backend's Auth.
 	Refresh   func() (auth.Identity, error)
 	slot      *limit.Limiter      // that it holds a slot of, or nil
 	release   func()              // of that slot, or nil
+	reads     string              // see SetReads
 	preferred []language.Tag      // see Translated; nil until they are needed
 	unread    http.ResponseWriter // if the body was refused before its end, or nil
 	anonymous bool                // the form was anonymous when it was opened, at least once

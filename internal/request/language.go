@@ -9,6 +9,9 @@ import (
 	"github.com/formulary/formulary/internal/lang"
 )
 
+// SetReads sets languages that the caller has chosen, as in the header Accept-Language, which comes after them.
+func (c *Call) SetReads(languages string) { c.reads, c.preferred = languages, nil }
+
 // Translated returns a form in the language that the caller prefers, or else in its default one.
 func (c *Call) Translated(f *forms.Form) *forms.Form {
 	if len(f.Languages()) == 1 {
@@ -19,7 +22,7 @@ func (c *Call) Translated(f *forms.Form) *forms.Form {
 		tags = append(tags, translated.Lang)
 	}
 	if c.preferred == nil {
-		accept := append([]string{c.Reads}, c.Header.Values("Accept-Language")...)
+		accept := append([]string{c.reads}, c.Header.Values("Accept-Language")...)
 		c.preferred = lang.Preferred(strings.Join(accept, ","))
 	}
 	for _, p := range c.preferred {

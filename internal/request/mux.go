@@ -46,9 +46,7 @@ func (m *Mux) allowed(r *http.Request) (methods []string) {
 		return nil
 	}
 	for _, method := range m.methods {
-		as := *r
-		as.Method = method
-		if _, pattern := m.mux.Handler(&as); pattern == "/" {
+		if !m.Takes(method, r) {
 			continue
 		}
 		methods = append(methods, method)
@@ -57,6 +55,14 @@ func (m *Mux) allowed(r *http.Request) (methods []string) {
 		}
 	}
 	return methods
+}
+
+// Takes reports whether a route takes requests of a method at the path of a request.
+func (m *Mux) Takes(method string, r *http.Request) bool {
+	as := *r
+	as.Method = method
+	_, pattern := m.mux.Handler(&as)
+	return pattern != "/"
 }
 
 // IsClean is false of a path that http.ServeMux would redirect. Names of files and

@@ -194,7 +194,7 @@ func (c *call) showText(text string, page authorPage) error {
 		page.Layout = c.layout(c.Lang.Text("Edit the form {0}", page.FormID))
 		page.Action = c.authorPath(page.PageID, page.FormID)
 	}
-	page.Script, page.Wide = "author.js", true
+	page.Script, page.LangForm, page.Wide = "author.js", "written", true
 	page.For, page.Examples = c.hashUser(), examples
 	return c.render(http.StatusOK, "author", &page)
 }

@@ -108,8 +108,7 @@ func linksOf(root *html.Node) (links []string) {
 			isAddress := slices.Contains([]string{"href", "src", "action", "formaction", "srcset", "data"}, a.Key)
 			isNext := a.Key == "value" && attribute(n, "name") == "next"
 			to, _, _ := strings.Cut(a.Val, "#")
-			otherLanguage := attribute(n, "hreflang") != "" // of the same page
-			if (isAddress && attribute(n, "method") != "post" || isNext) && to != "" && !otherLanguage {
+			if (isAddress && attribute(n, "method") != "post" || isNext) && to != "" {
 				links = append(links, to)
 			}
 		}

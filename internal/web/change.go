@@ -36,7 +36,7 @@ func (c *call) newChangePage(st stored, with filling) (*changePage, error) {
 	view.Draft = c.draftName(st.access, c.unframedPath(st.path))
 	heading := st.numbered(forms.Say("Change submission"), forms.Say("Change submission {0}", st.number()))
 	page := &changePage{Layout: st.layout(heading), Heading: heading, Form: view}
-	page.Script = "form.js"
+	page.Script, page.LangForm = "form.js", view.ID
 	return page, nil
 }
 
@@ -96,6 +96,8 @@ func (c *call) saveSubmission() error {
 	case before.access == nil:
 		access.DropFiles(service.StagedFiles(sent.answers))
 		return c.showDeleted(access, sent)
+	case sent.extra.Has(updateControl) && sent.extra.Has(setControl):
+		return c.showSetAgain(sent, refusal{status: http.StatusOK})
 	case sent.extra.Has(updateControl):
 		return c.showChangeAgain(sent, refusal{status: http.StatusOK})
 	}
@@ -133,7 +135,11 @@ func (c *call) merge(access *service.Access, before stored, sent received) error
 	case errors.As(err, &invalid):
 		return c.showChangeAgain(sent, refusal{status: http.StatusUnprocessableEntity, invalid: invalid})
 	case errors.Is(err, errChanged) && sent.extra.Has(setControl):
-		return c.showSetAgain(sent)
+		return c.showSetAgain(sent, refusal{
+			status: http.StatusConflict,
+			reason: forms.Say("The submission or its form has changed since you opened it. Nothing was saved. " +
+				"Look at it once more, and decide again."),
+		})
 	case errors.Is(err, errChanged):
 		return c.showChangeAgain(sent, refusal{status: http.StatusConflict})
 	case errors.Is(err, service.ErrLocked):
@@ -164,18 +170,14 @@ func (st stored) goOn(sent received) error {
 	return st.redirect(withQuery(st.path, saved, st.list.listQuery()))
 }
 
-// showSetAgain shows a submission that was changed since an editor has opened it: they
-// decide about what it holds now. Texts that they have typed stay in their controls.
-func (c *call) showSetAgain(sent received) error {
+// showSetAgain shows a submission to an editor who has not decided yet: in another language, or because it was changed
+// since they opened it. Texts that they have typed stay in their controls.
+func (c *call) showSetAgain(sent received, why refusal) error {
 	st, err := c.changeable()
 	if err != nil {
 		return err
 	}
-	return st.show(sent.filling(st.access.Form, st.filling(), st.values, refusal{
-		status: http.StatusConflict,
-		reason: forms.Say("The submission or its form has changed since you opened it. Nothing was saved. " +
-			"Look at it once more, and decide again."),
-	}))
+	return st.show(sent.filling(st.access.Form, st.filling(), st.values, why))
 }
 
 // pressed is the field whose answer was set with one press, or setControl.

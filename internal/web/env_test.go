@@ -357,7 +357,7 @@ func (a *answer) values() url.Values {
 	for _, n := range a.find("[name]") {
 		name, kind := attribute(n, "name"), attribute(n, "type")
 		switch {
-		case hasAttribute(n, "disabled"):
+		case hasAttribute(n, "disabled"), attribute(n, "form") == "languages", matches(n, []string{"#languages", "[name]"}):
 		case n.Data == "textarea":
 			values.Add(name, rawText(n))
 		case n.Data == "select":

@@ -15,7 +15,7 @@ const (
 	keyControl      = "_key"      // of the create: it makes sending a form twice harmless
 	tagControl      = "_tag"      // of the state of the submission that is changed
 	forControl      = "_for"      // keyed hash of the user that the page was made for
-	updateControl   = "_update"   // the button "Update questions"
+	updateControl   = "_update"   // a button that shows the form again: "Update questions", or with langName in another language
 	removeControl   = "_remove"   // files to remove; see withoutRemoved
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
 	promiseControl  = "_promise"  // what the page says about the sender's name
@@ -53,8 +53,9 @@ func (c *call) askToSignIn(resume resumer) error {
 	if err != nil {
 		return err
 	}
-	name, password, tried := typed.Get(nameControl), typed.Get(passwordControl), typed.Has(passwordControl)
-	for _, control := range []string{nameControl, passwordControl, updateControl} {
+	name, password := typed.Get(nameControl), typed.Get(passwordControl)
+	tried := typed.Has(passwordControl) && !typed.Has(updateControl)
+	for _, control := range []string{nameControl, passwordControl, updateControl, langControl} {
 		typed.Del(control)
 	}
 	if !tried {
@@ -119,6 +120,7 @@ func (c *call) readForm(limit int64, tooLarge error) (url.Values, error) {
 	}
 	values, err := request.ReadForm(c.Header, http.MaxBytesReader(c.w, c.Body, limit))
 	if err == nil {
+		c.takeLanguageOf(values)
 		return values, nil
 	}
 	c.CloseUnread(c.w)

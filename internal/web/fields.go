@@ -22,7 +22,7 @@ import (
 
 // formView is a form as it is shown to be filled in.
 type formView struct {
-	ID      string     // prefix of the ids of its elements, unique on the page
+	ID      string     // of its element, and prefix of the ids of its controls
 	Action  string     // where it is sent
 	Submit  string     // the word on its button
 	Cancel  string     // where its link "Cancel" leads; "" without one

@@ -69,6 +69,9 @@ func controlsOf(page *answer) string {
 		case "_operator select":
 			operators = textsOf(find(n, "option"))
 		case "_value input":
+			if hasAttribute(n, "hidden") { // it goes along with another language
+				continue
+			}
 			if value = strings.TrimSpace(value + " " + attribute(n, "value")); attribute(n, "type") != "checkbox" {
 				value = strings.TrimSpace(attribute(n, "type") + " " + attribute(n, "inputmode"))
 			}

@@ -67,7 +67,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 				given = query[id]
 			}
 		}
-		if given == nil || field.ID == langName || field.Type == forms.File || !access.MaySet(field) {
+		if given == nil || field.Type == forms.File || !access.MaySet(field) {
 			continue
 		}
 		value := given[0]
@@ -99,7 +99,8 @@ func (c *call) newFormPage(access *service.Access, with filling) (*formPage, err
 	if page.Submitted || page.Closed != "" {
 		return page, nil
 	}
-	page.Form, err = c.createForm(access, "f0", with)
+	page.LangForm = "f0"
+	page.Form, err = c.createForm(access, page.LangForm, with)
 	return page, err
 }
 
@@ -137,8 +138,7 @@ func (c *call) hashUser() string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
 
-// sendForm takes what was filled in: a new submission, or with the button
-// "Update questions" nothing but another look at the form.
+// sendForm takes a form that was filled in. It stores a new submission, or with updateControl only shows the form again.
 func (c *call) sendForm() error {
 	before, err := c.Form()
 	if err != nil {

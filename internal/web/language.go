@@ -7,25 +7,44 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
 )
 
-// langName is the name of the parameter with the language that a reader has chosen. langCookie keeps it.
+// langName is the name of the parameter with the language that a reader has chosen. langCookie keeps it. A form has
+// langControl in its place, and langName is the value of its button.
 const (
-	langName   = "lang"
-	langCookie = cookieName + "-lang"
+	langName    = "lang"
+	langCookie  = cookieName + "-lang"
+	langControl = "_lang"
 )
 
 const year = 365 * 24 * 60 * 60 // seconds
 
-// setLanguage sets the language of the reader: that of a parameter, which sets the cookie, that of the cookie, of the
-// browser's settings, or the site's.
-func (c *call) setLanguage() {
-	query := c.URL.Query().Get(langName)
-	chosen, kept := lang.Find(query), c.alone().cookie(c.Request, langCookie, query) //nolint:gosec // G124: see cookie
+// takeLanguage takes the parameter out of the address, so that no link repeats it.
+func (c *call) takeLanguage() {
+	query := c.URL.Query()
+	c.setLanguage(query.Get(langName))
+	if query.Has(langName) {
+		query.Del(langName)
+		c.URL.RawQuery = query.Encode()
+	}
+}
+
+// takeLanguageOf sets the language that was chosen beside a form, if the button there was pressed.
+func (c *call) takeLanguageOf(sent url.Values) {
+	if sent.Get(updateControl) == langName {
+		c.setLanguage(sent.Get(langControl))
+	}
+}
+
+// setLanguage sets the language of the reader. The chosen one comes first, and sets the cookie. Then come the cookie, the
+// browser's settings and the site.
+func (c *call) setLanguage(tag string) {
+	chosen, kept := lang.Find(tag), c.alone().cookie(c.Request, langCookie, tag) //nolint:gosec // G124: see cookie
 	if chosen != nil {
 		kept.MaxAge = year
 		http.SetCookie(c.w, kept)
@@ -33,9 +52,11 @@ func (c *call) setLanguage() {
 		chosen = lang.Find(cookie.Value)
 	}
 	c.Lang = cmp.Or(chosen, c.Site.browserLanguage(c.Request))
-	if c.Reads = c.Lang.Tag; chosen == nil {
-		c.Reads += ";q=0.001" // after the browser's settings: forms have languages that pages don't have
+	reads := c.Lang.Tag
+	if chosen == nil {
+		reads += ";q=0.001" // after the browser's settings: forms have languages that pages don't have
 	}
+	c.SetReads(reads)
 }
 
 // browserLanguage is the language that the settings of a browser ask for.
@@ -62,34 +83,27 @@ func (s *Site) newSpoken(l *lang.Language) *spoken {
 	}
 }
 
-// languageLinks makes links to the same page in all languages, whose queries begin with the given one. They are
-// the same on all pages, so they are not made anew for each by a template.
-func languageLinks(current *lang.Language) func(query string) template.HTML {
-	const query = "{query}"
-	links := ""
+// languageOptions are the options of the select in the footer.
+func languageOptions(current *lang.Language) template.HTML {
+	var options strings.Builder
 	for _, l := range lang.All() {
-		mark := ""
+		option := `
+<option value="%s" lang="%[1]s">%s</option>`
 		if l == current {
-			mark = ` aria-current="true"`
+			option = `
+<option value="%s" lang="%[1]s" selected>%s</option>`
 		}
-		links += fmt.Sprintf(`
-<a href="%s%s" lang="%[2]s" hreflang="%[2]s"%[3]s>%[4]s</a>`, query, l.Tag, mark, l.Name)
+		_, _ = fmt.Fprintf(&options, option, l.Tag, l.Name)
 	}
-	return func(begin string) template.HTML {
-		begin = template.HTMLEscapeString(begin)
-		return template.HTML(strings.ReplaceAll(links, query, begin)) //nolint:gosec // it is escaped
-	}
+	return template.HTML(options.String()) //nolint:gosec // texts of our own
 }
 
-// langQuery begins the query of the same page in a language. A long query is left out: a page
-// would repeat it many times.
-func (c *call) langQuery() string {
+// Params are the parameters of the address, which go along with another language. A long query is left out.
+func (c *call) Params() []hiddenValue {
 	query := c.URL.Query()
-	query.Del(langName)
 	query.Del(outcomeParameter)
-	text := query.Encode()
-	if len(text) > maxRowQuery {
-		text = ""
+	if len(query.Encode()) > maxRowQuery {
+		return nil
 	}
-	return "?" + strings.TrimPrefix(text+"&"+langName+"=", "&")
+	return hiddenValues(query)
 }

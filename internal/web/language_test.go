@@ -31,23 +31,117 @@ func TestReaderLanguage(t *testing.T) {
 	} {
 		p := b.request("GET", "/"+tt.query, "", nil, "Accept-Language", tt.accept, "Cookie", "lang=it; formulary-lang="+tt.cookie)
 		dir := map[bool]string{true: "rtl", false: "ltr"}[tt.want == "ar"]
-		p.wantHTML(fmt.Sprintf(`<html lang="%s" dir="%s"`, tt.want, dir), fmt.Sprintf(`lang="%s" hreflang="%[1]s" aria-current="true"`, tt.want))
+		p.wantHTML(fmt.Sprintf(`<html lang="%s" dir="%s"`, tt.want, dir), fmt.Sprintf(`lang="%s" selected>`, tt.want))
 		p.wantHeader("Content-Language", tt.want, "Set-Cookie", tt.set)
 		testkit.Contains(t, "Vary", strings.Join(p.header["Vary"], ", "), "Accept-Language, Cookie")
 	}
 }
 
-// The links of the footer lead to the same page in another language, with its query.
+// The select of the footer leads to the same page in another language, with its query.
 func TestFooterOffersLanguages(t *testing.T) {
 	_, b := newAlice(t, wiki)
 	p := b.get(survey + "/results?filter[rating]=2&lang=de&q=<a>")
-	p.wantHTML(`<a href="?filter%5Brating%5D=2&amp;q=%3Ca%3E&amp;lang=en" lang="en" hreflang="en">English</a>`)
+	var names []string
 	for _, l := range lang.All() {
-		p.wantHTML(`>` + l.Name + `</a>`)
+		names = append(names, l.Name)
 	}
-	b.get(survey + "?q=" + strings.Repeat("a", maxRowQuery)).wantHTML(`href="?lang=en"`)
-	b.get("/embed" + survey).wantNoHTML("hreflang")
+	testkit.Diff(t, "offered", textsOf(p.find("#language option")), names)
+	p.wantNoHTML(`lang=de`, `name="_update"`) // no link repeats the parameter
+	p.wantHTML(`hidden name="filter[rating]" value="2">`, `hidden name="q" value="&lt;a&gt;">`)
+	long := b.get(survey + "/results?q=" + strings.Repeat("a", maxRowQuery))
+	testkit.Same(t, "parameters of a long query", len(long.find("#languages input")), 0)
+	b.get("/embed" + survey).wantNoHTML(`id="language"`)
 	b.get(survey).wantHTML(`<html lang="de"`) // the cookie
+}
+
+// press sends a form as it is shown, with other values in pairs, by the button beside the select.
+func (b *browser) press(p *answer, tag string, pairs ...string) *answer {
+	b.t.Helper()
+	form := p.find("#" + attribute(p.find("#language")[0], "form"))[0]
+	return b.send(attribute(form, "action"), with(with(p.values(), langControl, tag, updateControl, langName), pairs...))
+}
+
+// A form comes back in the chosen language with its answers, and nothing is stored.
+func TestLanguageOfAForm(t *testing.T) {
+	e, b := newAlice(t, page1("", `form: f
+fields:
+  - {id: a, type: textfield, label: {en: City, de: Stadt}, validate: email}
+  - {id: boxes, type: checkbox, options: [x, y], default: y}
+  - {id: doc, type: file}
+`))
+	const form = "/page/1/form/f"
+	p := b.press(b.get("/page/1?x=1"), "de", "a", "Rom", "boxes", "x")
+	p.want(200, "Stadt", lang.Find("de").Text("Send"))
+	p.wantHTML(`<html lang="de"`)
+	p.wantHeader("Set-Cookie", "formulary-lang=de; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax")
+	p.wantValues("a", "Rom", "boxes", "x")
+	testkit.Same(t, "errors", len(p.find("[data-error-summary]")), 0)
+	testkit.Same(t, "submissions", e.count("alice", 1, "f"), 0)
+	again := b.press(b.get(form+"?lang=fr&a=x@y.zz"), "en", "a", "b@y.zz")
+	again.want(200, "City")
+	again.wantValues("a", "b@y.zz")
+	sent := b.send(form, with(p.values(), "a", "a@y.zz")) // the select of a page in German chooses nothing
+	sent.want(200, "Sent")
+	change := b.press(b.get(sent.submission()+"/change"), "de", "a", "new")
+	change.want(200, "Stadt")
+	change.wantValues("a", "new")
+	b.get(sent.submission()).want(200, "a@y.zz")
+	for path, want := range map[string]string{"/page/1": "f1", form: "f0", sent.submission(): "languages"} {
+		selects := b.get(path).find("#language")
+		testkit.Same(t, path+": form of the select", attribute(selects[0], "form"), want)
+	}
+}
+
+// A browser sends one form of several, so the select is part of none.
+func TestLanguageOfSeveralForms(t *testing.T) {
+	const fields = "fields: [{id: a, type: textfield}]\n```\n"
+	_, b := newAlice(t, map[string]string{"1.md": "```form\nform: f\n" + fields + "```form\nform: g\n" + fields})
+	testkit.Same(t, "form of the select", attribute(b.get("/page/1").find("#language")[0], "form"), "languages")
+}
+
+// The answers of an editor beside a submission stay, and are not stored.
+func TestLanguageOfADecision(t *testing.T) {
+	e, b := newAlice(t, page1("edit: [alice]\n", "form: f\nfields:\n  - {id: a, type: textfield}\n  - {id: why, type: textbox, by: editors}\n"))
+	e.submit("alice", 1, "f", "a", "x", "why", "old")
+	p := b.press(b.get("/page/1/form/f/submission/1"), "de", "why", "typed")
+	p.want(200)
+	p.wantHTML(`<html lang="de"`, ">"+lang.Find("de").Text("Save")+"</button>")
+	p.wantValues("why", "typed")
+	p.wantNoHTML("data-error-summary")
+	testkit.Diff(t, "stored", valuesOf(t, e.latest("alice", 1, "f")), map[string]string{"a": "x", "why": "old"})
+}
+
+// The text of a form stays, and so do answers from before a sign-in.
+func TestLanguageOfOtherForms(t *testing.T) {
+	e, b := newAlice(t, wiki)
+	b.press(b.get("/author"), "de", "text", "form: typed").wantHTML(`<html lang="de"`, "form: typed</textarea>")
+
+	stranger := e.browser()
+	p := stranger.press(stranger.get(survey), "fr", "username", "bob", "password", "typed")
+	p.want(200, lang.Find("fr").Text("Sign in"))
+	p.wantValues("username", "bob", "password", "", "next", survey)
+	testkit.Same(t, "problems", len(p.find("[data-error-summary]")), 0)
+
+	typed := with(b.get(survey).values(), "comment", "typed")
+	b.postForm("/logout", nil)
+	p = b.press(b.send(survey, typed), "ar", nameControl, "ali")
+	p.want(403)
+	p.wantHTML(`<html lang="ar"`)
+	p.wantValues("comment", "typed", nameControl, "ali", langControl, "ar")
+	b.send(survey, p.signedInAgain()).wantValues("comment", "typed")
+}
+
+// An error page at an address that takes no GET leads to another one.
+func TestLanguageOfErrorPages(t *testing.T) {
+	e, b := newAlice(t, page1("edit: [alice]\n", "form: f\nfields: [{id: a, type: textfield}]\n"))
+	e.submit("alice", 1, "f", "a", "x")
+	const form = "/page/1/form/f"
+	for path, want := range map[string]string{
+		form + "/submission/1/history": form + "/submission/1", form + "/submission/1/delete": "", "/none": "/", form: "",
+	} {
+		p := b.postForm(path, url.Values{tagControl: {"other"}})
+		testkit.Same(t, path+": leads to", attribute(p.find("#languages")[0], "action"), want)
+	}
 }
 
 // The parameter is that of pages, also where a field has its name.
@@ -89,7 +183,7 @@ func readerText(root *html.Node) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
 	walk = func(n *html.Node) {
-		if attribute(n, "lang") == "en" || attribute(n, "hreflang") != "" || n.Data == "textarea" || n.Data == "script" || n.Data == "pre" {
+		if attribute(n, "lang") == "en" || attribute(n, "id") == "language" || n.Data == "textarea" || n.Data == "script" || n.Data == "pre" {
 			return
 		}
 		if n.Type == html.TextNode {

@@ -62,7 +62,7 @@ func (c *call) page() error {
 	page := &wikiPage{Layout: c.layout(view.Title), Problems: c.problems(view.Diagnostics, view.ID, view.Blocks...)}
 	page.Script, page.Lang = "form.js", view.Lang
 	page.Problems.Earlier = !slices.ContainsFunc(pieces, func(p pagehtml.Piece) bool { return p.Missing })
-	shown, room := 0, maxPageHTML
+	shown, room, filled := 0, maxPageHTML, 0
 	for _, piece := range pieces {
 		v := pieceView{Piece: piece}
 		if piece.FormID != "" && !piece.Missing {
@@ -70,8 +70,15 @@ func (c *call) page() error {
 			if v.Form, err = c.pageForm(forms[piece.FormID], shown, len(forms) > 1, &room); err != nil {
 				return err
 			}
+			if v.Form.Form != "" {
+				filled++
+				page.LangForm = formID(shown)
+			}
 		}
 		page.Pieces = append(page.Pieces, v)
+	}
+	if filled > 1 {
+		page.LangForm = "" // a browser sends one of them
 	}
 	return c.render(http.StatusOK, "page", page)
 }
@@ -94,6 +101,9 @@ func (c *call) renderText(page service.PageView) ([]pagehtml.Piece, error) {
 	}
 	return pagehtml.Render(page.Title, page.Text, formIDs), nil
 }
+
+// formID is the id of the n-th form of a page.
+func formID(n int) string { return "f" + strconv.Itoa(n) }
 
 // pageForm is the n-th form of a page. Where the caller has sent the only
 // submission that they can, or the page has too many forms or no room for this
@@ -124,7 +134,7 @@ func (c *call) pageForm(access *service.Access, n int, several bool, room *int) 
 	if v.Submitted || v.Closed != "" {
 		return v, nil
 	}
-	view, err := c.createForm(access, "f"+strconv.Itoa(n), filling{values: prefilled(access, nil)})
+	view, err := c.createForm(access, formID(n), filling{values: prefilled(access, nil)})
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,9 @@ func stringSet(list []string) map[string]bool {
 func (c *call) receive(before *service.Access) (received, *service.Access, error) {
 	sent := received{extra: url.Values{}}
 	access, answers, err := c.Receive(before, func(access *service.Access) ([]forms.Answer, error) {
-		return request.DecodeMultipart(c.w, c.Call, access, sent.extra)
+		answers, err := request.DecodeMultipart(c.w, c.Call, access, sent.extra)
+		c.takeLanguageOf(sent.extra)
+		return answers, err
 	})
 	isMalformed := func(a forms.Answer) bool { return a.Malformed != nil && a.Malformed.EnglishOnly }
 	if _, ok := errors.AsType[*forms.Invalid](err); ok || err == nil && slices.ContainsFunc(answers, isMalformed) {

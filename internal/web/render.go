@@ -25,7 +25,7 @@ var templateFiles embed.FS
 // parseTemplates reads all templates into one set, in a language. A page is executed by the
 // name of its file.
 func parseTemplates(base string, static *staticFiles, l *lang.Language) *template.Template {
-	alone := frame{base: base}
+	alone, options := frame{base: base}, languageOptions(l)
 	funcs := template.FuncMap{
 		"path":         alone.path, // of a page that is never within a frame
 		"formPath":     alone.formPath,
@@ -36,7 +36,7 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"there":        l.Time, // in the zone that the time has
 		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"languages":    languageLinks(l),
+		"languages":    func() template.HTML { return options },
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())
@@ -65,8 +65,9 @@ type Layout struct {
 	Missing bool   // there is no such form to show in a frame
 	Logout  string // path to post to; "" where Formulary has no sign-out of its own
 	NewTab  string // path of the same page by itself; "" unless framed
-	// LangQuery is followed by the tag of a language: the query of the same page in that language.
-	LangQuery string
+	// LangForm is the id of a form, which comes back in the chosen language with its answers; "" for none.
+	LangForm   string
+	LangAction string // where the page is in the chosen language; "" for the same address
 }
 
 // about is a form, and where its pages lead.
@@ -95,7 +96,7 @@ func (c *call) about(access *service.Access) *about {
 
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
-	l := Layout{Title: title, Call: c, User: c.Who.Name, Framed: c.Framed, LangQuery: c.langQuery()}
+	l := Layout{Title: title, Call: c, User: c.Who.Name, Framed: c.Framed}
 	if c.Site.Sessions != nil && !c.Who.ByWikiCookies {
 		l.Logout = c.path("/logout")
 	}
@@ -280,6 +281,9 @@ func (c *call) fail(err error) {
 	if id := c.PathValue("id"); id != "" && failure.Status != http.StatusNotFound {
 		form, _, _ := strings.Cut(c.URL.EscapedPath(), "/submission/")
 		page.Submission = withQuery(form+"/submission/"+id, c.URL.RawQuery)
+	}
+	if c.Method != http.MethodGet && !c.Site.routes.Takes(http.MethodGet, c.Request) {
+		page.LangAction = cmp.Or(page.Submission, c.path("/"))
 	}
 	if failure.Log {
 		c.LogError("request failed", err)

@@ -146,14 +146,12 @@ func (c *call) showLogin() error {
 // next is "".
 func (c *call) newSignInPage(next string) *signInPage {
 	page := &signInPage{Layout: c.layout(c.Lang.Text("Sign in")), Action: c.path("/login"), Next: next}
-	if next != "" { // which is in the body after a failed sign-in
-		page.LangQuery = "?next=" + url.QueryEscape(next) + "&" + langName + "="
-		if c.Site.Browsers != nil {
-			_, id, _ := strings.Cut(next, "/page/")
-			id, _, _ = strings.Cut(id, "/")
-			pageID, _ := request.ParseID(id) // 0 for any other page
-			page.Wiki, page.Script = c.Site.Browsers.SignInURL(c.Request, pageID), "signin.js"
-		}
+	page.LangForm = "sign-in"
+	if next != "" && c.Site.Browsers != nil {
+		_, id, _ := strings.Cut(next, "/page/")
+		id, _, _ = strings.Cut(id, "/")
+		pageID, _ := request.ParseID(id) // 0 for any other page
+		page.Wiki, page.Script = c.Site.Browsers.SignInURL(c.Request, pageID), "signin.js"
 	}
 	if c.Framed && next != "" {
 		page.NewTab = c.unframedPath(next)
@@ -172,6 +170,9 @@ func (c *call) login() error {
 	}
 	page := c.newSignInPage(localPath(sent.Get("next"), c.frame))
 	page.Name = sent.Get("username")
+	if sent.Has(updateControl) {
+		return c.render(http.StatusOK, "login", page)
+	}
 	who, err := c.signIn(page.Name, sent.Get("password"))
 	if err != nil {
 		return c.refuseSignIn(page, err)

@@ -273,7 +273,9 @@ func (st stored) show(typed filling) (err error) {
 	if err := st.addWordsThen(answers); err != nil {
 		return err
 	}
-	page.sortAnswers(answers)
+	if page.sortAnswers(answers); page.NextSaves {
+		page.LangForm = "set"
+	}
 	status := cmp.Or(typed.why.status, http.StatusOK)
 	if status != http.StatusOK {
 		page.Title, page.Errors = c.Lang.Text("Error: {0}", page.Title), []errorLine{{Text: c.Lang.Say(typed.why.reason)}}

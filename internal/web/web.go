@@ -190,7 +190,7 @@ func (s *Site) noRoute(w http.ResponseWriter, r *http.Request, allowed []string)
 
 func (s *Site) newCall(w http.ResponseWriter, r *http.Request, f frame) *call {
 	c := &call{Call: s.Backend.NewCall(w, r, auth.Identity{}), w: w, Site: s, frame: f}
-	c.setLanguage()
+	c.takeLanguage()
 	return c
 }
 

@@ -1,7 +1,7 @@
 // Shows a form while its text is written. Without this script, a button does it.
 // drafts.js keeps the text.
 
-import { announce } from "./dom.js";
+import { announce, keepAnswers } from "./dom.js";
 import { attach } from "./form.js";
 import { t } from "./text.js";
 
@@ -112,23 +112,8 @@ function replace(old, next) {
   for (const details of next.querySelectorAll("details")) {
     details.open = byId(details.id)?.open;
   }
-  keepAnswers(old, next);
+  keepAnswers(old, next); // what was typed into the form to try it
   old.replaceWith(next);
-}
-
-/** What was typed into the form to try it stays, except for files. */
-function keepAnswers(old, next) {
-  const key = ({ name, type, value }) => JSON.stringify([name, type, /^(radio|checkbox)$/.test(type) && value]);
-  const controls = (part) => [...part.querySelectorAll("[data-field] :is(input, select, textarea)")];
-  const before = new Map(controls(old).map((control) => [key(control), control]));
-  for (const control of controls(next)) {
-    const { value, checked } = before.get(key(control)) ?? control;
-    control.checked = checked;
-    if (control.type !== "file") {
-      control.value = value;
-      control.value ||= ""; // where it is no option any more
-    }
-  }
 }
 
 function onClick(event) {

@@ -32,6 +32,7 @@ const query = () => location.search.replace(/(?<=[?&])lang=[^&]*&?/g, "").replac
 
 /** Restores the drafts of the forms that the page contains now. */
 export function attachDrafts() {
+  storeAll(); // those of forms that were replaced
   access(removeOld);
   for (const form of document.querySelectorAll("form[data-draft]")) {
     if (!drafts.has(form)) {

@@ -3,8 +3,7 @@
 // last replace the others.
 
 import { announce, create, find } from "./dom.js";
-import { lang } from "./messages.js";
-import { t, tn } from "./text.js";
+import { lang, t, tn } from "./text.js";
 
 const separator = ";"; // of names in a value
 

@@ -26,6 +26,7 @@ document.addEventListener("input", onChange);
 document.addEventListener("change", onChange);
 document.addEventListener("click", onClick);
 document.addEventListener("submit", onSubmit);
+document.addEventListener("translated", attach);
 window.addEventListener("pageshow", onPageShow);
 attach();
 
@@ -157,8 +158,8 @@ function passOver(control) {
 
 function onSubmit(event) {
   const form = event.target;
-  if (!call(form, "matches", "[data-form]")) {
-    return;
+  if (!call(form, "matches", "[data-form]") || event.submitter?.name === "_update") {
+    return; // or it is only shown again
   }
   if (sending.has(form)) {
     event.preventDefault();

@@ -1,6 +1,13 @@
 // What scripts say, in the language of the page.
 
-import { lang, messages } from "./messages.js";
+import * as messagesOfPage from "./messages.js";
+
+export let { lang, messages } = messagesOfPage;
+
+/** Has scripts speak as another module of messages does. */
+export function speak(other) {
+  ({ lang, messages } = other);
+}
 
 /** A text with arguments in place of {0}, {1}. The text is a literal: tests find it. */
 export function t(text, ...args) {

@@ -1,14 +1,12 @@
 // Times are shown in the reader's zone. Without this script they are in UTC.
 
-import { lang } from "./messages.js";
-
-const format = lang !== "en" && new Intl.DateTimeFormat(`${lang}-u-ca-gregory-nu-latn`, {
-  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", // as the server writes it
-});
+import { lang } from "./text.js";
 
 function digits(at) {
-  if (format) {
-    return format.format(at);
+  if (lang !== "en") {
+    return at.toLocaleString(`${lang}-u-ca-gregory-nu-latn`, {
+      day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", // as the server writes it
+    });
   }
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 16).replace("T", " ");

@@ -5,7 +5,7 @@ import { announce, call, create, find } from "./dom.js";
 import { t } from "./text.js";
 
 const fileInputs = 'input[type="file"]';
-const advice = t("Check your connection and the size of the files, then try again.");
+const advice = () => t("Check your connection and the size of the files, then try again.");
 
 /**
  * Sends a form as if the submitter had been pressed. Calls release when the form
@@ -40,10 +40,10 @@ export function upload(form, submitter, { release, attach }) {
       showPage(request.response, form); // the form with what is wrong, or the sign-in
       attach();
     } else {
-      fail(page?.querySelector("p")?.textContent ?? `${t("The server refused the form (status {0}).", request.status)} ${advice}`);
+      fail(page?.querySelector("p")?.textContent ?? `${t("The server refused the form (status {0}).", request.status)} ${advice()}`);
     }
   };
-  request.onerror = () => fail(`${t("The server did not answer.")} ${advice}`);
+  request.onerror = () => fail(`${t("The server did not answer.")} ${advice()}`);
   request.onabort = () => {
     stop();
     announce(t("Sending was cancelled."));
