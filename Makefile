@@ -38,10 +38,12 @@ check: test-deps tidy build ## what CI runs: modules tidy, lint clean, static bu
 fmt: ## format the code
 	$(TOOL) golangci-lint fmt
 
-lint: ## plain English, formatting, vet and the linters of .golangci.yml
-	@[ -d tools/prose/node_modules ] || { echo "make test-deps installs textlint, which this needs." >&2; exit 1; }
+lint: ## plain English, scripts, formatting, vet and the linters of .golangci.yml
+	@[ -d tools/prose/node_modules ] && [ -d tools/js/node_modules ] || { echo "make test-deps installs textlint, TypeScript and ESLint, which this needs." >&2; exit 1; }
 	node --test tools/prose/*.test.js
 	node tools/prose/prose.js
+	tools/js/node_modules/.bin/tsc --project tools/js
+	tools/js/node_modules/.bin/eslint --config tools/js/eslint.config.js $$(git ls-files '*.js')
 	@linter=$$($(TOOL) -n golangci-lint) && for module in $(MODULES); do \
 		echo "golangci-lint run # in $$module"; (cd $$module && $$linter run) || exit; done
 

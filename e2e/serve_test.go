@@ -53,6 +53,7 @@ func TestFlagsOfServe(t *testing.T) {
 		{proxy, api + "/submission", note(strings.Repeat("x", 1000)), 413, ""},
 		{proxy, base + "/rest/forms/1.0/page/2/form/old/submission", note("x"), 400, "2020-01-01 (Asia/Tokyo)"},
 		{other, base + "/", "", 401, ""}, // and its header is ignored
+		{other, base + "/docs", "", 200, "<html"},
 		{other, api, "", 401, ""},
 		{other, "/", "", 404, ""},
 		{other, "/rest/forms/1.0/page/1/form/note", "", 404, ""},

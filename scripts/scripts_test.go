@@ -84,6 +84,7 @@ func TestNodeModules(t *testing.T) {
 	testkit.Must(t, os.Symlink("/bin/true", filepath.Join(root, "scripts/test-mediawiki")))
 	testkit.WriteFile(t, lock, "{}")
 	testkit.WriteFile(t, filepath.Join(root, "e2e/browsertest/package-lock.json"), "{}")
+	testkit.WriteFile(t, filepath.Join(root, "tools/js/package-lock.json"), "{}")
 	bin := t.TempDir()
 	stubs := map[string]string{
 		"id":  "echo 0",
@@ -106,7 +107,7 @@ func TestNodeModules(t *testing.T) {
 	}
 	const install = "npm ci --loglevel=error\n"
 	testkit.Same(t, "by sudo", run("SUDO_UID=1000"), "")
-	for _, want := range []string{install + install, ""} {
+	for _, want := range []string{install + install + install, ""} {
 		testkit.Same(t, "run()", run(), want)
 		setAge(t, lock, time.Hour)
 	}

@@ -25,7 +25,7 @@ func TestAuthor(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, server string){
 		"while typing": authorWhileTyping, "templates": authorTemplates, "stale answers": authorStaleAnswers,
 		"without JavaScript": authorWithoutJavaScript, "by keyboard": authorByKeyboard, "expired session": authorExpiredSession,
-		"kept": authorKeepsText,
+		"kept": authorKeepsText, "long lines": authorLongLines,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, server) })
 	}
@@ -64,6 +64,42 @@ func authorWhileTyping(t *testing.T, server string) {
 	p.WaitText("Copied")
 	if p.Address() != address || p.Value("Your name") != "Bob" {
 		t.Error("the Enter key has sent the preview")
+	}
+}
+
+// lineEnds compares where each line of the text ends with the end of its row in the gutter. It returns
+// the number of rows, and the lines that end elsewhere.
+const lineEnds = `(() => {
+	const text = document.getElementById("text"), rows = [...document.querySelector("[data-gutter]").children];
+	const {value, style, scrollTop} = text, lines = value.split("\n");
+	style.height = style.minHeight = "0";
+	const wrong = lines.map((_, i) => {
+		text.value = lines.slice(0, i + 1).join("\n");
+		const end = text.scrollHeight - parseFloat(getComputedStyle(text).paddingBottom);
+		return rows[i] && Math.abs(rows[i].offsetTop + rows[i].offsetHeight - end) < 1 ? "" : "line " + (i + 1) + " ends at " + end + " ";
+	}).join("");
+	text.value = value;
+	style.height = style.minHeight = "";
+	text.scrollTop = scrollTop;
+	return rows.length + " rows " + wrong;
+})()`
+
+// A long line wraps, and has one number. A problem leads to its line below long ones.
+func authorLongLines(t *testing.T, server string) {
+	long := "# " + strings.Repeat("long ", 40) + strings.Repeat("x", 200) + "  and  spaces\t\ttabs \n\n"
+	for _, width := range []int{360, 0} {
+		p := openAuthor(t, server, "/author", browsertest.Options{Width: width})
+		p.Fill("Text of the form", strings.Repeat(long, 10)+written+"  - {id: x, type: dat}")
+		p.WaitText("1 problem")
+		testkit.Same(t, "gutter", browsertest.Eval[string](p, lineEnds), "25 rows ")
+		p.Click("link", "Line 25, column 19")
+		p.Wait("the gutter shows the line where the text does", func() bool {
+			return browsertest.Eval[bool](p, `(([text, gutter]) => {
+				const top = gutter.lastChild.offsetTop - text.scrollTop;
+				return text.scrollTop > 0 && text.scrollTop === gutter.scrollTop && 0 < top && top < text.clientHeight;
+			})([document.getElementById("text"), document.querySelector("[data-gutter]")])`)
+		})
+		testkit.Same(t, "pixels that the text is too wide", browsertest.Eval[int](p, "text.scrollWidth - text.clientWidth"), 0)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -143,6 +144,9 @@ func (p *Page) axe(rules ...string) []string {
 			do(p, "load axe-core", chromedp.Evaluate[any](script+"; 0"))
 		}
 		for _, v := range do(p, "run axe-core", chromedp.Evaluate[[]violation](axeRun+"("+string(names)+")", chromedp.EvalAwaitPromise)) {
+			if slices.Contains(p.options.AxeFindings, v.ID) {
+				continue
+			}
 			for _, node := range v.Nodes {
 				summary := strings.Join(strings.Fields(node.FailureSummary), " ")
 				list = append(list, fmt.Sprintf("%s: %s (%s)\n\tat %v: %s\n\t%s", v.ID, v.Help, v.HelpURL, node.Target, node.HTML, summary))

@@ -38,6 +38,8 @@ type Options struct {
 	// Shell runs the page in the headless shell. That takes half of the time, but it does not
 	// restore forms that a person goes back to, and tests of embedded forms hang in it.
 	Shell bool
+	// AxeFindings are rules of axe-core whose findings are left out, because the fault is in foreign HTML.
+	AxeFindings []string
 	// ConsoleErrors says that this test expects errors on the console, or
 	// violations of the Content-Security-Policy. It reads them by
 	// Page.ConsoleErrors. Without it they fail the test.

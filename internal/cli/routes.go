@@ -14,7 +14,7 @@ import (
 // base. It compares paths itself, since http.ServeMux would redirect those that are
 // not clean.
 func routes(base string, api, pages http.Handler) http.Handler {
-	docs, openAPI := rest.Docs(base), rest.OpenAPI(base)
+	openAPI := rest.OpenAPI(base)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch p := strings.TrimPrefix(r.URL.Path, base); {
 		case base != "" && !isBelow(r.URL.Path, base):
@@ -25,8 +25,6 @@ func routes(base string, api, pages http.Handler) http.Handler {
 			http.Redirect(w, r, home.String(), http.StatusTemporaryRedirect)
 		case p == rest.OpenAPIPath:
 			openAPI.ServeHTTP(w, r)
-		case isBelow(p, rest.DocsPath):
-			docs.ServeHTTP(w, r)
 		case isBelow(p, "/rest"), strings.HasPrefix(p, "//"):
 			api.ServeHTTP(w, r)
 		default:

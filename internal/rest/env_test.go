@@ -98,16 +98,13 @@ func (e *env) serve(t testing.TB, change ...func(*request.Options)) {
 	t.Cleanup(server.Close) // before the store, which was opened earlier
 }
 
-// mount serves the interface and its documentation, as package cli does.
+// mount serves the interface and its document, as package cli does.
 func mount(a *API) http.Handler {
-	docs, document := Docs(a.BasePath), OpenAPI(a.BasePath)
+	document := OpenAPI(a.BasePath)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch p := r.URL.Path; {
-		case p == a.BasePath+OpenAPIPath:
+		if r.URL.Path == a.BasePath+OpenAPIPath {
 			document.ServeHTTP(w, r)
-		case strings.HasPrefix(p, a.BasePath+DocsPath):
-			docs.ServeHTTP(w, r)
-		default:
+		} else {
 			a.ServeHTTP(w, r)
 		}
 	})

@@ -87,7 +87,7 @@ func (b *browser) crawl(from ...string) {
 	for len(from) > 0 && len(seen) < most {
 		var address string
 		address, from = from[0], from[1:]
-		if seen[address] || strings.HasPrefix(address, base+"/docs") { // which the API has
+		if seen[address] || strings.HasPrefix(address, base+"/rest/") { // the API
 			continue
 		}
 		seen[address] = true

@@ -30,6 +30,7 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"path":         alone.path, // of a page that is never within a frame
 		"formPath":     alone.formPath,
 		"static":       func(name string) (string, error) { p, err := static.path(name, l); return base + p, err },
+		"imported":     static.imported,
 		"say":          l.Say,
 		"day":          l.Day,
 		"dayText":      l.DayText,

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,8 +27,8 @@ var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", 
 
 // scripts are the modules that pages load, and those that modules import.
 var scripts = []string{
-	"author.js", "conditions.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "language.js", "menus.js", "messages.js",
-	"print.js", "results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js", "translate.js", "upload.js",
+	"author.js", "conditions.js", "docs.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "language.js", "menus.js",
+	"messages.js", "print.js", "results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js", "translate.js", "upload.js",
 }
 
 // staticFiles serves the stylesheets and scripts below a path with a fingerprint of
@@ -36,16 +37,22 @@ var scripts = []string{
 type staticFiles struct {
 	fingerprint string
 	content     map[string]*request.Asset // by name
+	imports     map[string][]string       // by name of a module: the modules that it names
 }
+
+var importedModule = regexp.MustCompile(`(?m)^import .* from "\./(.+)";$`)
 
 func newStaticFiles(brandCSS []byte) *staticFiles {
 	var style []byte
 	for _, name := range stylesheets {
 		style = append(style, readStatic(name)...)
 	}
-	s := &staticFiles{content: map[string]*request.Asset{"style.css": request.NewAsset(style)}}
-	for _, name := range append(scripts, "icon.svg", "icons.svg") {
+	s := &staticFiles{content: map[string]*request.Asset{"style.css": request.NewAsset(style)}, imports: map[string][]string{}}
+	for _, name := range append(scripts, "docs.css", "icon.svg", "icons.svg") {
 		s.content[name] = request.NewAsset(readStatic(name))
+		for _, module := range importedModule.FindAllSubmatch(s.content[name].Content, -1) {
+			s.imports[name] = append(s.imports[name], string(module[1]))
+		}
 	}
 	if brandCSS != nil {
 		s.content["brand.css"] = request.NewAsset(brandCSS)
@@ -80,6 +87,20 @@ func (s *staticFiles) path(name string, l *lang.Language) (string, error) {
 		fingerprint += "-" + l.Tag
 	}
 	return staticPrefix + fingerprint + "/" + name, nil
+}
+
+// imported are the modules that the modules of a page import, directly or not. A browser
+// would find each only when it has read the one before.
+func (s *staticFiles) imported(own ...string) []string {
+	all := slices.Clone(own)
+	for i := 0; i < len(all); i++ { // all grows
+		for _, name := range s.imports[all[i]] {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all[len(own):]
 }
 
 var staticTypes = map[string]string{

@@ -72,6 +72,40 @@ func (b *browser) loads(page *answer) map[string]string {
 	return files
 }
 
+// The head of a page names all modules that its modules import. So browsers ask for all at once.
+func TestModulesAreLoadedAhead(t *testing.T) {
+	_, b := newAlice(t, wiki)
+	b.fill(survey, "comment", "c")
+	for _, path := range []string{
+		"/", "/page/1", survey, survey + "?lang=de", "/embed" + survey, survey + "/results", survey + "/submission/1/change", "/author", "/none",
+	} {
+		page := b.get(path)
+		var modules, want, got []string
+		for _, n := range page.find(`script[type="module"]`) {
+			modules = append(modules, attribute(n, "src"))
+		}
+		own := len(modules)
+		for i := 0; i < len(modules); i++ {
+			dir := modules[i][:strings.LastIndex(modules[i], "/")+1]
+			for _, m := range regexp.MustCompile(`(?s)(?:\A|\n)(?:im|ex)port\b[^;]*?"\./([^"]+)"`).FindAllStringSubmatch(b.get(modules[i]).body, -1) {
+				if !slices.Contains(modules, dir+m[1]) {
+					modules = append(modules, dir+m[1])
+				}
+			}
+		}
+		want = modules[own:]
+		for _, n := range page.find(`link[rel="modulepreload"]`) {
+			got = append(got, attribute(n, "href"))
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		testkit.Same(t, path, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if links := newEnv(t, wiki).browser().get("/login").find(`link[rel="modulepreload"]`); len(links) > 0 {
+		t.Error("a page without modules loads some")
+	}
+}
+
 var fingerprinted = regexp.MustCompile(`^/static/[0-9a-f]{16}/[a-z-]+\.(css|js|svg)$`)
 
 func compressed(text string) int {

@@ -19,6 +19,7 @@ var pageTypes = map[string]any{
 	"author.html":     &authorPage{},
 	"change.html":     &changePage{},
 	"delete.html":     &deletePage{},
+	"docs.html":       &docsPage{},
 	"error.html":      &errorPage{},
 	"filter.html":     &resultsPage{},
 	"form.html":       &formPage{},

@@ -135,7 +135,7 @@ test("findings and spare exceptions fail, and --shrink removes the latter", () =
     writeFileSync(list, "");
     const first = prose();
     assert.equal(first.status, 1);
-    assert.match(first.stdout, /^a\.md:1: whoever: .*\n    Tell whoever runs it\.\n/);
+    assert.match(first.stdout, /^a\.md:1: whoever: .*\n {4}Tell whoever runs it\.\n/);
     assert.equal(prose("--shrink").status, 1);
     assert.equal(readFileSync(list, "utf8"), "", "nothing adds an exception");
 

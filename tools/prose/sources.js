@@ -27,7 +27,7 @@ export function goText(source) {
     if (!token.startsWith("//")) continue;
     const text = token.slice(2);
     const alone = /(?:^|\n)[ \t]*$/.test(source.slice(Math.max(0, index - 40), index));
-    if (!text.trim() || /^(?:\t|  )/.test(text) || /^(?:go:|nolint| Output:)/.test(text)) { // empty, code, directive
+    if (!text.trim() || /^(?:\t| {2})/.test(text) || /^(?:go:|nolint| Output:)/.test(text)) { // empty, code, directive
       last = null;
     } else if (last && alone && line === last.end + 1 && !/^ *(?:[-*]|\d+\.) /.test(text)) {
       last.text += " " + oneLine(text);

@@ -1,7 +1,7 @@
 // Shows a form while its text is written. Without this script, a button does it.
 // drafts.js keeps the text.
 
-import { announce, keepAnswers } from "./dom.js";
+import { announce, create, keepAnswers } from "./dom.js";
 import { attach } from "./form.js";
 import { t } from "./text.js";
 
@@ -9,10 +9,12 @@ import { t } from "./text.js";
 const pause = document.querySelector("[name=_tag]") ? 1000 : 300;
 const parts = ["problems", "preview", "copy", "json"]; // ids
 
+/** @type {(id: string) => any} */
 const byId = (id) => document.getElementById(id);
+/** @type {HTMLTextAreaElement & { form: HTMLFormElement }} */
 const text = byId("text");
-const gutter = document.querySelector("[data-gutter]");
-const failure = document.querySelector("[data-failure]");
+const gutter = /** @type {HTMLElement} */ (document.querySelector("[data-gutter]"));
+const failure = /** @type {HTMLElement} */ (document.querySelector("[data-failure]"));
 const served = new Map(); // by id of a part: its HTML as the server sent it
 
 let shown = text.defaultValue; // the text whose form is shown
@@ -37,11 +39,19 @@ function followText() {
 
 function prepare() {
   attach();
-  document.querySelectorAll("[data-copy]").forEach((copy) => (copy.hidden = false));
+  document.querySelectorAll("[data-copy]").forEach((copy) => copy.removeAttribute("hidden"));
 }
 
+/** The gutter wraps the same lines at the same width, so that each number stands beside its line. */
 function numberLines() {
-  gutter.textContent = text.value.split("\n").map((_, i) => i + 1).join("\n");
+  const lines = text.value.split("\n");
+  for (const [i, line] of lines.entries()) {
+    const row = gutter.children[i] ?? gutter.appendChild(create("div", {}));
+    row.textContent = `${line}\n`; // an empty line has a height, too
+  }
+  while (gutter.children.length > lines.length) {
+    gutter.lastChild?.remove();
+  }
   scrollGutter();
 }
 
@@ -58,12 +68,12 @@ async function update() {
   request = new AbortController();
   const { signal } = request;
   try {
-    const response = await fetch(text.form.getAttribute("action"), { method: "POST", body: new FormData(text.form), signal });
+    const response = await fetch(text.form.action, { method: "POST", body: new FormData(text.form), signal });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (page.getElementById("password")) {
       fail(t("You are not signed in any more. Press “Show the form” to sign in: the text stays."));
     } else if (!page.getElementById("problems")) {
-      fail(page.querySelector("main p").textContent);
+      fail(page.querySelector("main p")?.textContent);
     } else {
       shown = sent;
       show(page);
@@ -84,7 +94,7 @@ function fail(message) {
 function show(page) {
   failure.hidden = true;
   const count = byId("problems-title").textContent;
-  const focused = document.activeElement.id;
+  const focused = document.activeElement?.id ?? "";
   for (const id of parts) {
     const next = page.getElementById(id);
     const html = next.outerHTML;
@@ -130,8 +140,8 @@ function selectLine(number) {
   const before = text.value.split("\n", number);
   const end = before.join("\n").length;
   text.focus();
-  text.setSelectionRange(end - before.at(-1).length, end);
-  text.scrollTop = (number - 1) * Number.parseFloat(getComputedStyle(text).lineHeight) - text.clientHeight / 3;
+  text.setSelectionRange(end - (before.at(-1) ?? "").length, end);
+  text.scrollTop = /** @type {HTMLElement} */ (gutter.children[number - 1]).offsetTop - text.clientHeight / 3;
 }
 
 async function copyBlock(copy, block) {

@@ -8,7 +8,7 @@
 // such form. Whoever is not signed in sees the sign-in instead.
 (() => {
   "use strict";
-  const script = document.currentScript;
+  const script = /** @type {HTMLScriptElement} */ (document.currentScript);
   if (!script?.src) {
     console.warn("Formulary: embed.js needs a script element with src, and without type=module.");
     return;
@@ -56,7 +56,7 @@
   }
 
   function embed(found) {
-    if (found.closest("[contenteditable]") || /^(edit|submit)$/.test(window.mw?.config?.get("wgAction"))) {
+    if (found.closest("[contenteditable]") || /^(edit|submit)$/.test(globalThis.mw?.config?.get("wgAction"))) {
       return; // it is being edited, or a preview of what is not stored yet
     }
     const macro = found.matches(".codeContent");
@@ -89,8 +89,8 @@
 
   /** The page id as MediaWiki or Confluence tells it. */
   function wikiPage() {
-    const id = window.mw?.config?.get("wgArticleId") ?? window.RLCONF?.wgArticleId;
-    return id ? String(id) : document.querySelector('meta[name="ajs-page-id"]')?.content;
+    const id = globalThis.mw?.config?.get("wgArticleId") ?? globalThis.RLCONF?.wgArticleId;
+    return id ? String(id) : document.querySelector('meta[name="ajs-page-id"]')?.getAttribute("content");
   }
 
   function newFrame(page, form, around) {
@@ -138,6 +138,7 @@
     }
   }
 
+  /** @returns {NodeListOf<HTMLIFrameElement>} */
   const frames = () => document.querySelectorAll("iframe.formulary");
 
   /**

@@ -32,7 +32,7 @@ attach();
 
 /** Prepares what the page contains now. Called again when its content is replaced. */
 export function attach() {
-  document.querySelector("[data-error-summary]")?.focus();
+  /** @type {HTMLElement | null} */ (document.querySelector("[data-error-summary]"))?.focus();
   attachDrafts();
   document.querySelectorAll(fileInputs).forEach(showFiles);
   showTimes();
@@ -91,6 +91,7 @@ function updater(form) {
 /** Shows and hides the questions, and returns those for which that is a change. */
 function apply(visible, questions, value, fixed) {
   const shown = visible(new Map([...fixed, ...questions.map((question) => [question.dataset.field, value(question)])]));
+  /** @type {{ added: any[], removed: any[] }} */
   const changed = { added: [], removed: [] };
   for (const question of questions) {
     const hidden = !shown.has(question.dataset.field);

@@ -33,7 +33,7 @@
   function useScheme(dark) {
     root.style.colorScheme = dark ? "dark" : "light";
     for (const sheet of document.styleSheets) {
-      for (const { media } of sheet.cssRules) {
+      for (const { media } of /** @type {Iterable<CSSMediaRule>} */ (sheet.cssRules)) {
         if (media?.mediaText === "(prefers-color-scheme: dark)") {
           media.mediaText = dark ? "all" : "not all";
         }
@@ -44,6 +44,7 @@
   /** The channel reaches frames of this server within the same site's pages, which have the same cookie. */
   function shareSignIn() {
     const channel = new BroadcastChannel("formulary signed in");
+    /** @type {any} */
     const next = document.querySelector("input[data-next]"); // a sign-in that has nothing typed to lose
     if (next) {
       channel.onmessage = () => location.assign(`${next.form.getAttribute("action")}?next=${encodeURIComponent(next.value)}`);

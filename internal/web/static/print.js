@@ -7,7 +7,7 @@ const columnsOnPaper = 8;
 let added = [];
 
 addEventListener("beforeprint", () => {
-  for (const select of document.querySelectorAll("form.form select")) {
+  for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (document.querySelectorAll("form.form select"))) {
     if (select.value === "") {
       const list = document.createElement("ul");
       list.className = "paper-choices";
@@ -18,9 +18,10 @@ addEventListener("beforeprint", () => {
       added.push(list);
     }
   }
+  /** @type {HTMLTableElement | null} */
   const table = document.querySelector("table.results");
-  const names = [...(table?.tHead.rows[0].cells ?? [])].map((cell) => cell.textContent.trim());
-  if (names.length > columnsOnPaper) {
+  const names = [...(table?.tHead?.rows[0].cells ?? [])].map((cell) => cell.textContent.trim());
+  if (table && names.length > columnsOnPaper) {
     table.classList.add("paper-cards");
     for (const row of table.tBodies[0].rows) {
       [...row.cells].forEach((cell, i) => cell.setAttribute("data-name", t("{0}: {1}", names[i], "")));

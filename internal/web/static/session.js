@@ -37,7 +37,7 @@ if (told.length > 0 || document.querySelector(".outcome")) {
   history.replaceState(history.state, "", address);
 }
 
-const user = document.querySelector('input[name="_for"]')?.value; // by the same hash as in the names of drafts
+const user = document.querySelector('input[name="_for"]')?.getAttribute("value"); // by the same hash as in the names of drafts
 if (user) {
   access((store) => removeOthers(store, new URL("../../", import.meta.url).pathname));
 }

@@ -3,6 +3,7 @@
 const checkEvery = 3000; // milliseconds, after the wiki's sign-in was opened
 
 const link = document.querySelector("[data-elsewhere]");
+/** @type {any} */
 const next = document.querySelector("input[data-next]");
 if (link && next) {
   const again = `${next.form.getAttribute("action")}?next=${encodeURIComponent(next.value)}`; // which leads on, if signed in

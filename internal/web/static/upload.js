@@ -84,7 +84,7 @@ function progressBox(form, request) {
 function showPage(page, oldForm) {
   const main = page.querySelector("main");
   document.title = page.title;
-  document.querySelector("main").replaceWith(main);
+  document.querySelector("main")?.replaceWith(main);
   const action = (form) => call(form, "getAttribute", "action");
   const newForm = [...main.querySelectorAll("form[data-form]")].find((form) => action(form) === action(oldForm));
   if (newForm) {

@@ -1,0 +1,33 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/swaggest/swgui/v5/static"
+	"github.com/vearutop/statigz"
+)
+
+// docsPath is the page with the documentation of the API. The files of Swagger UI are below it.
+const docsPath = "/docs"
+
+type docsPage struct{ Layout }
+
+// serveDocs shows everybody the documentation of the API: it tells nothing about users.
+func (s *Site) serveDocs(w http.ResponseWriter, r *http.Request) {
+	c := s.newCall(w, r, s.frame(false)) //nolint:contextcheck // it has the request
+	defer c.End()
+	c.Who, _ = c.caller()
+	page := &docsPage{c.layout(c.Lang.Text("API documentation"))}
+	page.Wide = true
+	if err := c.render(http.StatusOK, "docs", page); err != nil {
+		c.fail(err)
+	}
+}
+
+// swaggerUI serves the files of Swagger UI.
+func (s *Site) swaggerUI() http.Handler {
+	files := statigz.FileServer(static.FS, statigz.OnNotFound(func(w http.ResponseWriter, r *http.Request) {
+		s.noRoute(w, r, nil) //nolint:contextcheck // it has the request
+	}))
+	return http.StripPrefix(s.Backend.BasePath+docsPath, files)
+}
