@@ -85,7 +85,7 @@ func TestTimesOfAnAnswer(t *testing.T) {
 	testkit.WriteFile(t, file, strings.Replace(string(text), "form: trip\n", "form: trip\nkeep: 90 days\n", 1))
 	s.url, s.kill = startIn(t, s.data, s.args...)
 	p := s.as(t, eve, trip)
-	note := regexp.MustCompile(`1 submission will be deleted after \d{4}-\d\d-\d\d \d\d:\d\d because`).FindString(p.Text())
+	note := regexp.MustCompile(`1 submission will be deleted after \d+ [A-Z][a-z]{2} \d{4}, \d\d:\d\d because`).FindString(p.Text())
 	if note == "" {
 		t.Fatal(p.Text())
 	}

@@ -447,7 +447,7 @@ func storedFiles(t *testing.T, s *site) {
 // that have closed, and what is broken.
 func whatFormsSay(t *testing.T, s *site) {
 	p := s.as(t, ben, leavePage)
-	p.want("Leave request", "Sent with your name", "Visible to eve", "Open until the end of 2999-12-31", "Summer party", "This form has closed")
+	p.want("Leave request", "Sent with your name", "Visible to eve", "Open until the end of 31 Dec 2999", "Summer party", "This form has closed")
 	p.wantNot("Meal", "This page has mistakes", "State")
 	p.Check()
 	p.goTo(leaveOf + "?name=Benjamin&days=7,5&state=granted&with=car")

@@ -185,7 +185,7 @@ func fillIn(t *testing.T, s *site) {
 	p.Fill("Seats", "2")
 	fillTrip(p)
 	p.press("Send")
-	p.want("We have received your submission. This is what was sent.", "Ann Other", "ann@example.org", "A window.\nNo garlic.", "Single", "Fish", "Museum", "Brewery", "2026-03-06", "booked", "without an answer")
+	p.want("We have received your submission. This is what was sent.", "Ann Other", "ann@example.org", "A window.\nNo garlic.", "Single", "Fish", "Museum", "Brewery", "6 Mar 2026", "booked", "without an answer")
 	p.Check()
 	testkit.Same(t, "submissions", s.count(t, trip), before+1)
 }

@@ -195,7 +195,7 @@ func editorAnswers(t *testing.T, s *site) {
 	p.follow("Results")
 	p.wantPath(request + "/results?sort=first#submissions")
 	q := s.as(t, ann, request+"/results")
-	q.want("2026-03-02 · Holiday", "Granted")
+	q.want("2 Mar 2026 · Holiday", "Granted")
 	p.wantNot("UTC") // times are those of the reader
 	q.goTo(request)
 	testkit.Same(t, "choices on paper",

@@ -62,7 +62,7 @@ func TestKeyboard(t *testing.T) {
 		p.Type("Ben")
 		p.tabTo(`button "Send"`)
 		p.Loads(func() { p.Press("Space") })
-		p.want("This is what was sent.", "Double", "Ben", "Fish", "Harbour", "2026-03-06", "yes")
+		p.want("This is what was sent.", "Double", "Ben", "Fish", "Harbour", "6 Mar 2026", "yes")
 	}
 }
 

@@ -90,7 +90,7 @@ func editorTasks(t *testing.T, s *site) {
 	p.task("last month beside this month", results, 2, func() {
 		p.follow("Summary")
 		p.Click("DisclosureTriangle", "Show as table How often each date of “Day of payment” occurs, by month")
-		inOrder(t, p.Text(), "Day of payment", thisMonth.AddDate(0, -1, 0).Format("2006-01")+"\t1", thisMonth.Format("2006-01")+"\t2")
+		inOrder(t, p.Text(), "Day of payment", thisMonth.AddDate(0, -1, 0).Format("Jan 2006")+"\t1", thisMonth.Format("Jan 2006")+"\t2")
 	})
 	p.task("read all answers to a question", results, 2, func() {
 		p.follow("Summary")

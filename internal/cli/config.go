@@ -73,9 +73,9 @@ func (c *config) flags() []cli.Flag {
 		listFlag("trusted-proxies", &c.trustedProxies,
 			"addresses or prefixes of proxies whose X-Forwarded-For, X-Forwarded-Proto and --user-header are trusted"),
 		valueFlag("timezone", &c.timezone, "UTC",
-			"zone in which days begin: those of opens, closes, keep, today, filters, summaries by day, "+
-				"and the times of exports from pages; "+
-				"a name such as Europe/Berlin, the same for all servers on one database"),
+			"time zone, such as Europe/Berlin. Days of forms, filters and summaries begin at its midnight. "+
+				"Exports from pages, and pages without JavaScript, have its times. "+
+				"All servers on one database need the same zone"),
 		durationFlag("sweep-interval", &c.sweepInterval, time.Hour,
 			"how often to delete submissions whose keep has expired, 1s to 24h"),
 		sizeFlag("max-body", &c.maxBody, request.DefaultMaxBody, "largest request body, and largest submission, such as 2MB"),

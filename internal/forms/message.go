@@ -76,7 +76,7 @@ func inEnglish(arg any) string {
 	case float64:
 		return strconv.FormatFloat(arg, 'f', -1, 64)
 	case time.Time:
-		return arg.Format(time.DateTime)
+		return arg.Format(time.DateTime) + " (" + arg.Location().String() + ")"
 	default:
 		return fmt.Sprint(arg)
 	}

@@ -23,7 +23,7 @@ func TestMessageInEnglish(t *testing.T) {
 		{forms.Say("at most {0}", forms.Say("{0} MB", 1.5)), "at most 1.5 MB"},
 		{forms.Join([]*forms.Message{forms.Say("a"), forms.Say("{0}", "b")}), "a; b"},
 		{forms.Say("{0} GB", 1234567.5), "1234567.5 GB"},
-		{forms.Say("on {0} at {1}", forms.Plain("2026-01-31"), at), "on 2026-01-31 at 2026-11-18 09:05:00"},
+		{forms.Say("on {0} at {1}", forms.Plain("2026-01-31"), at), "on 2026-01-31 at 2026-11-18 09:05:00 (UTC)"},
 		{forms.SayN("{0} error", "{0} errors", 1), "1 error"},
 		{forms.Named("a", forms.Say("is required")), "a is required"},
 		{forms.Named(forms.Say("“{0}”", "a"), forms.Say("is from {0} to {1}", 1, 2)), "“a” is from 1 to 2"},

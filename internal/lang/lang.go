@@ -6,10 +6,12 @@ package lang
 import (
 	"cmp"
 	"embed"
+	"html/template"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/language"
@@ -76,8 +78,9 @@ func readFile(tag string) string {
 	return string(text)
 }
 
-// WriteFiles writes all files of messages, for a fingerprint.
+// WriteFiles writes the settings and all files of messages, for a fingerprint.
 func WriteFiles(w io.Writer) {
+	_, _ = w.Write(settings)
 	for _, l := range All() {
 		_, _ = io.WriteString(w, readFile(l.Tag)) // a hash takes all
 	}
@@ -157,7 +160,24 @@ func (l *Language) Text(text string, args ...any) string {
 }
 
 // Say is a message in the language, "" for nil.
-func (l *Language) Say(m *forms.Message) string {
+func (l *Language) Say(m *forms.Message) string { return l.say(m, l.write) }
+
+// HTML is a message as HTML. Its times are elements: a script writes them in the browser's zone.
+func (l *Language) HTML(m *forms.Message) template.HTML {
+	//nolint:gosec // the arguments are escaped
+	return template.HTML(l.say(m, func(arg any) string {
+		switch arg := arg.(type) {
+		case *forms.Message:
+			return string(l.HTML(arg))
+		case time.Time:
+			return `<time datetime="` + arg.Format(time.RFC3339) + `">` + l.write(arg) + "</time>"
+		default:
+			return template.HTMLEscapeString(l.write(arg))
+		}
+	}))
+}
+
+func (l *Language) say(m *forms.Message, write func(arg any) string) string {
 	if m == nil {
 		return ""
 	}
@@ -165,7 +185,7 @@ func (l *Language) Say(m *forms.Message) string {
 	if m.One != "" {
 		form = l.plural(m.Args[0])
 	}
-	return forms.Fill(l.find(m.One, m.Text, form), m.Args, l.write)
+	return forms.Fill(l.find(m.One, m.Text, form), m.Args, write)
 }
 
 // find returns the text of a message in a plural form. English texts are those of the message. one is "" if it has no

@@ -21,11 +21,11 @@ func TestSay(t *testing.T) {
 		{"en", nil, ""},
 		{"en", forms.Say("filter|is"), "is"},
 		{"en", forms.Say("a {0} | b", "x"), "a x | b"}, // no context
-		{"en", forms.Say("on {0}", forms.Plain("2026-11-08")), "on 2026-11-08"},
+		{"en", forms.Say("on {0}", forms.Plain("2026-11-08")), "on 8 Nov 2026"},
 		{"en", forms.SayN("{0} dog", "{0} dogs", 1), "1 dog"},
 		{"en", forms.SayN("{0} dog", "{0} dogs", 12345), "12,345 dogs"},
 		{"de", forms.Say("no such message"), "no such message"},
-		{"de", forms.Say("{0}, {1}, {2}", forms.Plain("2026-11-08"), at, forms.Plain("soon")), "8. Nov. 2026, 8. Nov. 2026, 09:05, soon"},
+		{"de", forms.Say("{0}, {1}, {2}", forms.Plain("2026-11-08"), at, forms.Plain("soon")), "8. Nov. 2026, 8. Nov. 2026, 09:05 UTC, soon"},
 		{"de", forms.Say("{0}", forms.Plain("-1234.5")), "-1234,5"},
 		{"de", forms.Say("{0}", forms.Say("Send")), "Senden"},
 		{"de", forms.Say("{0}", []string{"a", "b"}), "a, b"},
@@ -42,6 +42,21 @@ func TestSay(t *testing.T) {
 			t.Errorf("%s: %v is %q, want %q", tt.tag, tt.message, got, tt.want)
 		}
 	}
+}
+
+// TestHTML: a script finds the times of a message. Arguments are escaped.
+func TestHTML(t *testing.T) {
+	at := time.Date(2026, 11, 8, 9, 5, 0, 0, time.UTC)
+	m := forms.Say("{0}: {1}", "<b>", forms.Say("{0}.", at))
+	const want = `&lt;b&gt;: <time datetime="2026-11-08T09:05:00Z">8. Nov. 2026, 09:05 UTC</time>.`
+	testkit.Same(t, "HTML", string(Find("de").HTML(m)), want)
+}
+
+// TestFingerprint: scripts have settings of languages, too.
+func TestFingerprint(t *testing.T) {
+	var written bytes.Buffer
+	WriteFiles(&written)
+	testkit.Contains(t, "what a fingerprint is of", written.String(), string(settings))
 }
 
 func TestNumbers(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // scriptCalls are those of t and tn in scripts: one or two texts.
@@ -11,7 +12,7 @@ var scriptCalls = regexp.MustCompile(`\bt(?:n\(\s*` + scriptText + `,|\()\s*` + 
 
 const scriptText = `("(?:[^"\\]|\\.)*")`
 
-// ScriptMessages is a module of JavaScript with the messages that scripts say by t and tn.
+// ScriptMessages is a module of JavaScript with the messages that scripts say by t and tn, and how times are written.
 func (l *Language) ScriptMessages(scripts []byte) []byte {
 	texts := map[string]translation{}
 	for _, call := range scriptCalls.FindAllSubmatch(scripts, -1) {
@@ -21,5 +22,6 @@ func (l *Language) ScriptMessages(scripts []byte) []byte {
 	}
 	module, err := json.Marshal(texts)
 	must(err)
-	return fmt.Appendf(nil, "export const lang = %q;\nexport const messages = %s;\n", l.Tag, module)
+	return fmt.Appendf(nil, "export const lang = %q;\nexport const timeLayout = %q;\nexport const months = %q;\nexport const messages = %s;\n",
+		l.Tag, l.TimeLayout, strings.Join(l.Months[:], " "), module)
 }

@@ -43,7 +43,7 @@ const inRegexp = `\\.|\[(?:[^\]\\\n]|\\.)*\]`
 // TestScriptsSayMessages: in scripts, too.
 func TestScriptsSayMessages(t *testing.T) {
 	allowed := []string{
-		`"Enter"`, `"Form “{0}”"`, "`${text} UTC`", // a key, what the server replaces, a name
+		`"Enter"`, `"Form “{0}”"`, `"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"`, // a key, and what the server replaces
 		`"use strict"`, `"note draft"`, `"(prefers-color-scheme: dark)"`, `"not all"`, // code, a class, styles
 		"`clamp(12px, ${size}, 24px)`", "`${family.join(\" \")}, var(--font)`",
 		"`formulary ${scheme} ${location.origin} ${fontSize} ${fontFamily}`", // for frame.js

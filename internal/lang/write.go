@@ -34,7 +34,7 @@ func (l *Language) write(arg any) string {
 	case forms.Plain:
 		return l.Value(string(arg))
 	case time.Time:
-		return l.Time(arg)
+		return l.Time(arg) + " " + arg.Location().String()
 	case int, int64:
 		return l.Count(arg)
 	case float64:
@@ -115,15 +115,11 @@ func (l *Language) Answer(f *forms.Field, value string) string {
 // Month writes a month of a year.
 func (l *Language) Month(t time.Time) string { return l.layout(t, l.MonthLayout) }
 
-// Time writes a day and a time, in the zone that t has.
+// Time writes a day and a time in the zone of t. It does not name the zone.
 func (l *Language) Time(t time.Time) string { return l.layout(t, l.TimeLayout) }
 
 func (l *Language) layout(t time.Time, layout string) string {
-	text := t.Format(layout)
-	if name := l.Months[t.Month()-1]; name != "" {
-		return strings.Replace(text, t.Month().String()[:3], name, 1)
-	}
-	return text
+	return strings.Replace(t.Format(layout), t.Month().String()[:3], l.Months[t.Month()-1], 1)
 }
 
 // Year writes a year.

@@ -74,18 +74,17 @@ func Window(f *forms.Form, now time.Time) (v Availability) {
 	switch {
 	case now.Before(f.Opens.Start(zone)):
 		v.State = forms.Say("Not open yet")
-		var opens any = f.Opens.Time.In(zone)
+		v.Reason = forms.Say("this form is not open yet: it opens on {0}", f.Opens.Time.In(zone))
 		if f.Opens.Day != "" {
-			opens = forms.Plain(f.Opens.Day)
+			v.Reason = forms.Say("this form is not open yet: it opens on {0} ({1})", forms.Plain(f.Opens.Day), zone.String())
 		}
-		v.Reason = forms.Say("this form is not open yet: it opens on {0} ({1})", opens, zone.String())
 	case f.IsOver(now, zone) && f.Closes.Day != "":
 		v.State = forms.Say("Closed")
 		v.Reason = forms.Say("this form has closed: it took submissions until the end of {0} ({1})",
 			forms.Plain(f.Closes.Day), zone.String())
 	case f.IsOver(now, zone):
 		v.State = forms.Say("Closed")
-		v.Reason = forms.Say("this form has closed: it took submissions until {0} ({1})", v.Closes, zone.String())
+		v.Reason = forms.Say("this form has closed: it took submissions until {0}", v.Closes)
 	}
 	return v
 }

@@ -19,7 +19,7 @@ func TestResultsAnonymous(t *testing.T) {
 		e.submit("alice", 1, "poll", "vote", "a")
 	}
 	page := e.get("carol", poll+"/results?view=table")
-	want := [][]string{{"Vote", "Sent"}, {"a", "2025-11-16"}, {"a", "2025-11-16"}, {"a", "2025-11-16"}}
+	want := [][]string{{"Vote", "Sent"}, {"a", "16 Nov 2025"}, {"a", "16 Nov 2025"}, {"a", "16 Nov 2025"}}
 	testkit.Diff(t, "rows", page.tableRows("results"), want)
 	page.wantNoHTML("Sent by", "alice", "12:03", "01:03", "_id")
 	testkit.Same(t, "the first row leads", page.link("a"), poll+"/submission/3?view=table")
@@ -27,7 +27,7 @@ func TestResultsAnonymous(t *testing.T) {
 		view := e.get("carol", poll+"/submission/2"+path)
 		view.wantNoHTML("12:03", "01:03", "ubmission 2", ">Previous<", ">Next<")
 	}
-	e.get("carol", poll+"/submission/2").want(200, "Sent without a name on 2025-11-16")
+	e.get("carol", poll+"/submission/2").want(200, "Sent without a name on 16 Nov 2025")
 	e.submit("alice", 1, "poll", "vote", "b") // the last one, which is the first row
 	for format, want := range map[string]string{
 		".csv?": "Sent,Changed,Vote\r\n2025-11-16,,b\r\n", ".csv?columns=_id&columns=vote&": "\ufeffVote\r\nb\r\n",

@@ -258,7 +258,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 		}
 		used += len(html)
 		notes := Notes{Form: f}
-		notes.tell(c.Lang, service.Window(f, now))
+		notes.tell(service.Window(f, now))
 		page.Previews = append(page.Previews, &pageForm{Form: html, Notes: notes})
 	}
 	var indented bytes.Buffer

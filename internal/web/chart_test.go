@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -27,10 +26,10 @@ func TestTimeChart(t *testing.T) {
 		head, labels string
 		counts       string
 	}{
-		{"2025-11-15", "Day", "2025-11-15", "[1]"},
-		{"2025-11-15 2025-11-15 2025-11-18", "Day", "2025-11-15, 2025-11-16, 2025-11-17, 2025-11-18", "[2 0 0 1]"},
-		{"2025-02-27 2025-05-01", "Week from Monday", "2025-02-24", "[1 0 0 0 0 0 0 0 0 1]"},
-		{"2020-01-01 2020-01-31 2022-12-31", "Month", "2020-01, 2020-02", "[2 0 "},
+		{"2025-11-15", "Day", "15 Nov 2025", "[1]"},
+		{"2025-11-15 2025-11-15 2025-11-18", "Day", "15 Nov 2025, 16 Nov 2025, 17 Nov 2025, 18 Nov 2025", "[2 0 0 1]"},
+		{"2025-02-27 2025-05-01", "Week from Monday", "24 Feb 2025", "[1 0 0 0 0 0 0 0 0 1]"},
+		{"2020-01-01 2020-01-31 2022-12-31", "Month", "Jan 2020, Feb 2020", "[2 0 "},
 		{"2000-01-01 2020-01-31", "Year", "2000, 2001", "[1 0 "},
 		{"1970-01-01 2250-01-31", "5 years", "1970, 1975", "[1 0 "},
 	} {
@@ -90,7 +89,7 @@ func TestSummaryView(t *testing.T) {
 	page := e.get("alice", feedbackResults)
 	page.wantHTML(
 		`aria-labelledby="time-title time-desc"><title id="time-title">Submissions over time, by day</title>`,
-		`<th scope="row">2025-11-15</th><td class="number">4</td>`,
+		`<th scope="row">15 Nov 2025</th><td class="number">4</td>`,
 		`<a href="/page/1/form/feedback/results?filter%5Bstate%5D%5Bequals%5D=Open&amp;view=table" title="Show these"><span class="lozenge color-grey">Open</span></a>`,
 		`<rect width="100" height="10"></rect></svg></td><td class="number">2</td><td class="number">50 %</td>`,
 		"3 answered, 1 did not · from -3.5 to 10, on average 5.17, median 9, sum 15.5",
@@ -120,9 +119,8 @@ func TestSummaryBounds(t *testing.T) {
 		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts, Answered: 1})
 	}
 	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}, lang: english})
-	site := New(Options{Backend: request.NewBackend(request.Options{})})
 	var b bytes.Buffer
-	testkit.Must(t, site.speak[english]().templates.ExecuteTemplate(&b, "summary", v))
+	testkit.Must(t, parseTemplates("", newStaticFiles(nil), time.UTC, english).ExecuteTemplate(&b, "summary", v))
 	if b.Len() > 1<<20 || v.Left != 1000-len(v.Fields) || v.Fields[0].LeftBars != 1000-maxFieldBars {
 		t.Errorf("%d bytes, %d fields, %d left", b.Len(), len(v.Fields), v.Left)
 	}
@@ -157,7 +155,7 @@ func TestSummaryOfTextsAndDates(t *testing.T) {
 	e.submit("alice", 1, "feedback", "state", "New")
 	page := e.get("alice", feedbackResults)
 	page.want(200, "text 6 text 5 text 4 text 3 text 2 Show all 7")
-	page.wantHTML(`<th scope="row">2026-01</th><td class="number">3</td>`, `<th scope="row">2026-03</th><td class="number">2</td>`,
+	page.wantHTML(`<th scope="row">Jan 2026</th><td class="number">3</td>`, `<th scope="row">Mar 2026</th><td class="number">2</td>`,
 		`<p class="scale" aria-hidden="true"><span>8</span><span>0</span></p>`)
 }
 

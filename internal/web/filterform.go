@@ -212,7 +212,11 @@ func (k filterKind) describe(l *lang.Language, operator, value string) (words, s
 		if !strings.Contains(value, forms.Separator) {
 			words = l.Text("filter|is")
 		}
-		shown = strings.ReplaceAll(k.field.LabelOf(value), forms.Separator, l.Text(", "))
+		values := strings.Split(value, forms.Separator)
+		for i, value := range values {
+			values[i] = show(value)
+		}
+		shown = strings.Join(values, l.Text(", "))
 		if strings.HasSuffix(value, forms.Separator) { // as in links of the home page
 			shown += l.Text("no answer")
 		}

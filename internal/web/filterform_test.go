@@ -95,8 +95,8 @@ func TestBarsLeadToWhatTheyCount(t *testing.T) {
 		counts = append(counts, bar[2])
 	}
 	testkit.Diff(t, "bars", counts, []string{"6", "2", "2", "3"})
-	page := e.get("alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01")
-	page.want(200, "Topics includes Food", "Sent is before 2030-01-01")
+	page := e.get("alice", feedbackResults+"?filter[topics][contains]=Food&filter[_timestamp][less-than]=2030-01-01&filter[day][one-of]=2026-01-01;2026-01-02")
+	page.want(200, "Topics includes Food", "Sent is before 1 Jan 2030", "Day is one of 1 Jan 2026, 2 Jan 2026")
 }
 
 // TestFiltersThatAreAdded has the form's controls become filters of the address, which the
@@ -114,7 +114,7 @@ func TestFiltersThatAreAdded(t *testing.T) {
 		score&_operator=between&_value=1,5&_to=2 | filter[score][between]=1.5;2 | Score is between 1.5 and 2
 		score&_operator=between&_value=&_to=2 | filter[score][between]=;2 | Score is at most 2
 		score&_operator=between&_value=1&_to= | filter[score][between]=1; | Score is at least 1
-		day&_operator=between&_value=2026-01-01&_to=2026-01-31 | filter[day][between]=2026-01-01;2026-01-31 | Day is between 2026-01-01 and 2026-01-31
+		day&_operator=between&_value=2026-01-01&_to=2026-01-31 | filter[day][between]=2026-01-01;2026-01-31 | Day is between 1 Jan 2026 and 31 Jan 2026
 		day&_operator=this-month&_value= | filter[day][between]=2026-03-01;2026-03-31 | Day is between
 		day&_operator=last-month&_value=2020-01-01&_to= | filter[day][between]=2026-02-01;2026-02-28 | Day is between
 		_timestamp&_operator=last-7-days | filter[_timestamp][between]=2026-03-25;2026-03-31 | Sent is between

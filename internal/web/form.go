@@ -94,9 +94,9 @@ func (c *call) newFormPage(access *service.Access, with filling) (*formPage, err
 		return nil, err
 	}
 	if with.typed { // else it would hide what is wrong, and what was typed
-		page.Submitted, page.Closed = false, ""
+		page.Submitted, page.Closed = false, nil
 	}
-	if page.Submitted || page.Closed != "" {
+	if page.Submitted || page.Closed != nil {
 		return page, nil
 	}
 	page.LangForm = "f0"

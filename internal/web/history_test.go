@@ -36,7 +36,7 @@ func TestHistory(t *testing.T) {
 	e.Clock.Advance(time.Minute)
 	page := carol.send(carol.get(path + "?q=ann").pressed("Granted"))
 	page.want(200, "1 question without an answer Why",
-		"History 2025-11-15 12:05 UTC carol StateNew →became Granted 2025-11-15 12:04 UTC alice NameAnn →became Anna")
+		"History 15 Nov 2025, 12:05 UTC carol StateNew →became Granted 15 Nov 2025, 12:04 UTC alice NameAnn →became Anna")
 	page.wantNoHTML("Show all changes")
 	mine := alice.get(path)
 	mine.want(200, "StateNew →became Granted")
@@ -48,7 +48,7 @@ func TestHistory(t *testing.T) {
 	alice.fill(path+"/change", "name", "Ann Other")
 	carol.postForm(remove, tag).want(409, "Look at its history once more.")
 	page = carol.postForm(remove+"?q=ann", carol.get(path).values())
-	page.want(200, "History 2025-11-15 12:05 UTC carol Earlier values were removed.")
+	page.want(200, "History 15 Nov 2025, 12:05 UTC carol Earlier values were removed.")
 	page.wantNoHTML("Anna", "Remove earlier values")
 	testkit.Same(t, "after it one is at", page.path, path+"?q=ann")
 }

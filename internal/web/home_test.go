@@ -48,7 +48,7 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	list.wantNoHTML("/submission/1?")
 	carol.get(home.link("1 waiting in “Trip”")).wantHTML("/submission/3?")
 	wants("alice", "Leave 898 of 900 places left",
-		"My submission: Leave second State New 2025-11-15", "My submission: Leave first State Granted 2025-11-15")
+		"My submission: Leave second State New 15 Nov 2025, 12:03 UTC", "My submission: Leave first State Granted 15 Nov 2025, 12:03 UTC")
 	for range 200 {
 		e.submit("bob", 1, "f")
 	}

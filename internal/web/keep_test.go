@@ -26,7 +26,7 @@ func TestExpiring(t *testing.T) {
 		keep.PageID, keep.FormID = 1, "f"
 		testkit.Must(t, e.Engine.LoadKeeps(t.Context(), []store.Keep{keep}))
 		if want != "" {
-			after := keep.Since.Add(store.Grace).UTC().Format("2006-01-02 15:04")
+			after := keep.Since.Add(store.Grace).UTC().Format("2 Jan 2006, 15:04")
 			want = fmt.Sprintf(want, after) + " before then. Only editors of the page see this."
 		}
 		for _, path := range []string{"/page/1/form/f", "/page/1/form/f/results"} {

@@ -78,7 +78,7 @@ func (s *Site) newSpoken(l *lang.Language) *spoken {
 	title, _ := json.Marshal(l.Text("Form “{0}”", "{0}")) // strings can be encoded
 	embed := bytes.Replace(readStatic("embed.js"), []byte(`"Form “{0}”"`), title, 1)
 	return &spoken{
-		parseTemplates(s.Backend.BasePath, s.static, l),
+		parseTemplates(s.Backend.BasePath, s.static, s.Backend.Service.Zone(), l),
 		request.NewAsset(l.ScriptMessages(source)), request.NewAsset(embed),
 	}
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -15,7 +14,7 @@ type ownRow struct {
 	Path     string
 	Answers  []Words // by which people know it
 	State    answerView
-	Day      time.Time
+	Sent     moment
 	Change   string // path; "" if the caller may not
 	Withdraw string // the same
 }
@@ -26,7 +25,7 @@ func (c *call) ownRow(access *service.Access, sub forms.Submission, query string
 	read := func() (map[string]string, error) { return values, err }
 	path := c.submissionPath(access.Form, sub.ID)
 	row := ownRow{
-		Path: path + query, Day: sub.Created.In(c.Backend.Service.Zone()),
+		Path: path + query, Sent: shownTime(access.Form, sub.Created, c.Backend.Service.Zone()),
 		Answers: shortAnswers(c.Lang, access.Form, access.Lang(), values), State: stateOf(c.Lang, access.Form, values),
 	}
 	row.State.Lang = access.Lang()

@@ -59,8 +59,8 @@ func TestMyRows(t *testing.T) {
 		}
 		testkit.Diff(t, "cmp.Diff(want, got)", got, want)
 	}
-	rows("Sent on 2025-11-15 2025-11-15 Change Sent on 2025-11-15 Withdraw Sent on 2025-11-15",
-		"first 2025-11-15 Change first Withdraw first")
+	rows("Sent on 15 Nov 2025, 12:03 UTC 15 Nov 2025, 12:03 UTC Change Sent on 15 Nov 2025, 12:03 UTC Withdraw Sent on 15 Nov 2025, 12:03 UTC",
+		"first 15 Nov 2025, 12:03 UTC Change first Withdraw first")
 	page := b.get(list + "?limit=9")
 	for name, want := range map[string]string{"Change first": "/change?limit=9", "Withdraw first": "/delete?limit=9"} {
 		testkit.Same(t, name, page.link(name), "/page/1/form/f/submission/1"+want)
@@ -69,8 +69,8 @@ func TestMyRows(t *testing.T) {
 	carol.fill("/page/1/form/f/submission/1/change", "state", "Done")
 	e.Clock.Advance(12 * 3600e9) // it closes
 	b = e.signedIn("alice")
-	rows("Sent on 2025-11-15 2025-11-15 Withdraw Sent on 2025-11-15", "first State Done 2025-11-15")
-	const closed = "This form has closed: it took submissions until the end of 2025-11-15 (UTC). Only editors of this page may change submissions now."
+	rows("Sent on 15 Nov 2025, 12:03 UTC 15 Nov 2025, 12:03 UTC Withdraw Sent on 15 Nov 2025, 12:03 UTC", "first State Done 15 Nov 2025, 12:03 UTC")
+	const closed = "This form has closed: it took submissions until the end of 15 Nov 2025 (UTC). Only editors of this page may change submissions now."
 	b.get("/page/1/form/f/submission/2").want(200, closed)
 	b.get("/page/1/form/f/submission/1").wantNoHTML(closed) // it is locked, which is said
 	carol.get("/page/1/form/f/submission/2").wantNoHTML(closed)

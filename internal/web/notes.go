@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
@@ -20,10 +19,10 @@ type Notes struct {
 	Readers   []string        // the first of those that the page names
 	More      int             // readers that are left out
 	Notice    string
-	Submitted bool      // an anonymous form that takes one submission has it
-	Closed    string    // why the form takes no submissions; "" while it does
-	Until     time.Time // when it closes, in the zone of its day; zero if it does not
-	Left      int       // places that are left while it is open; 0 without a limit
+	Submitted bool           // an anonymous form that takes one submission has it
+	Closed    *forms.Message // why the form takes no submissions; nil while it does
+	Until     time.Time      // when it closes, in the zone of its day; zero if it does not
+	Left      int            // places that are left while it is open; 0 without a limit
 }
 
 // maxReaders is how many readers of a form are named.
@@ -44,15 +43,15 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 	if err != nil {
 		return n, err
 	}
-	n.tell(c.Lang, available)
+	n.tell(available)
 	n.Submitted = n.Form.Anonymous && available.Answered
 	return n, nil
 }
 
 // tell adds whether the form takes submissions.
-func (n *Notes) tell(l *lang.Language, available service.Availability) {
+func (n *Notes) tell(available service.Availability) {
 	if available.Reason != nil {
-		n.Closed = upperFirst(l.Text("{0}.", available.Reason))
+		n.Closed = forms.Say("{0}.", available.Reason)
 	} else {
 		n.Until, n.Left = available.Closes, available.Left
 	}

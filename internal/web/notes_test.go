@@ -49,16 +49,16 @@ func TestFormsOpenAndClose(t *testing.T) {
 			b.get("/")
 		}
 	}
-	closed("This form is not open yet: it opens on 2025-11-16 (UTC).")
+	closed("This form is not open yet: it opens on 16 Nov 2025 (UTC).")
 	at(24)
 	open := b.get(form)
-	open.want(200, "Open until the end of 2025-11-17 (UTC)", "The question")
-	b.get("/page/1").want(200, "Open until the end of 2025-11-17 (UTC)", "The question")
+	open.want(200, "Open until the end of 17 Nov 2025 (UTC)", "The question")
+	b.get("/page/1").want(200, "Open until the end of 17 Nov 2025 (UTC)", "The question")
 	own := strings.TrimSuffix(b.send(form, with(open.values(), "a", "early")).path, "?sent")
 	change := b.get(own + "/change").values()
 
 	at(72)
-	closed("This form has closed: it took submissions until the end of 2025-11-17 (UTC).")
+	closed("This form has closed: it took submissions until the end of 17 Nov 2025 (UTC).")
 	refused := b.send(form, with(open.values(), "a", "too late"))
 	refused.want(422, "There is a problem", "This form has closed")
 	testkit.Same(t, "what was typed", refused.values().Get("a"), "too late")
@@ -126,7 +126,7 @@ func TestEditorsSeeBrokenEdits(t *testing.T) {
 	e.get("alice", "/page/1").wantNoHTML("klingonisch")
 }
 
-// A point in time is shown in the server's zone, on the page and while the form is written.
+// A point in time is shown in the server's zone, on the page and while the form is written. A script finds it.
 func TestFormOpensAtATime(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	testkit.Must(t, err)
@@ -138,7 +138,11 @@ func TestFormOpensAtATime(t *testing.T) {
 		e.edit(page1("edit: [carol]\n", text))
 		return b.get("/page/1/form/f")
 	}} {
-		show(form("opens")).want(200, "This form is not open yet: it opens on 2099-01-02 03:04 (Europe/Berlin).")
-		show(form("closes")).want(200, "Open until 2099-01-02 03:04 (Europe/Berlin)")
+		opens := show(form("opens"))
+		opens.want(200, "This form is not open yet: it opens on 2 Jan 2099, 03:04 Europe/Berlin.")
+		opens.wantHTML(`<time datetime="2099-01-02T03:04:05+01:00">`)
+		closes := show(form("closes"))
+		closes.want(200, "Open until 2 Jan 2099, 03:04 Europe/Berlin")
+		closes.wantHTML(`<time datetime="2099-01-02T02:04:05Z">`)
 	}
 }

@@ -131,7 +131,7 @@ func (c *call) pageForm(access *service.Access, n int, several bool, room *int) 
 			return v, nil
 		}
 	}
-	if v.Submitted || v.Closed != "" {
+	if v.Submitted || v.Closed != nil {
 		return v, nil
 	}
 	view, err := c.createForm(access, formID(n), filling{values: prefilled(access, nil)})

@@ -132,8 +132,8 @@ func TestBoundsAreTold(t *testing.T) {
 		"  - {id: low, type: textfield, validate: numeric, min: 0.5}\n  - {id: high, type: textfield, validate: numeric, max: -1}\n"+
 		"  - {id: past, type: date, max: today}\n"))
 	p := b.get(leavePath)
-	p.want(200, "At most 20 characters.", "From 1 to 30.", "Not before 2025-11-15.", "Not before “First day”.", "At least 0.5.", "At most -1.", "Not after 2025-11-15.")
+	p.want(200, "At most 20 characters.", "From 1 to 30.", "Not before 15 Nov 2025.", "Not before “First day”.", "At least 0.5.", "At most -1.", "Not after 15 Nov 2025.")
 	p.wantHTML(`name="first" value="2025-11-15" dir="auto" min="2025-11-15"`, `max="2025-11-15"`, `inputmode="decimal"`)
 	b.fill(leavePath, "days", "31", "name", strings.Repeat("é", 21), "last", "2025-11-14").want(422,
-		"“Days” must be at most 30", "“Name” must have at most 20 characters", "“Last day” must not be before First day (2025-11-15)")
+		"“Days” must be at most 30", "“Name” must have at most 20 characters", "“Last day” must not be before First day (15 Nov 2025)")
 }

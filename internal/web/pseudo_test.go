@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"text/template/parse"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -81,7 +82,7 @@ func TestPagesSayMessages(t *testing.T) {
 
 // TestTemplatesSayMessages reads all branches of templates in the pseudo-language, also branches that no page takes in tests.
 func TestTemplatesSayMessages(t *testing.T) {
-	for _, tmpl := range parseTemplates("", newStaticFiles(nil), pseudoLanguage(t)).Templates() {
+	for _, tmpl := range parseTemplates("", newStaticFiles(nil), time.UTC, pseudoLanguage(t)).Templates() {
 		if tmpl.Tree == nil {
 			continue // the name of the set
 		}

@@ -24,7 +24,7 @@ var templateFiles embed.FS
 
 // parseTemplates reads all templates into one set, in a language. A page is executed by the
 // name of its file.
-func parseTemplates(base string, static *staticFiles, l *lang.Language) *template.Template {
+func parseTemplates(base string, static *staticFiles, zone *time.Location, l *lang.Language) *template.Template {
 	alone, options := frame{base: base}, languageOptions(l)
 	funcs := template.FuncMap{
 		"path":         alone.path, // of a page that is never within a frame
@@ -34,14 +34,14 @@ func parseTemplates(base string, static *staticFiles, l *lang.Language) *templat
 		"say":          l.Say,
 		"day":          l.Day,
 		"dayText":      l.DayText,
-		"there":        l.Time, // in the zone that the time has
-		"minute":       func(t time.Time) string { return l.Time(t.UTC()) },
+		"sentence":     func(m *forms.Message) template.HTML { return template.HTML(upperFirst(string(l.HTML(m)))) }, //nolint:gosec // it was HTML
+		"minute":       func(t time.Time) string { return l.Time(t.In(zone)) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"languages":    func() template.HTML { return options },
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())
-	constants := strings.NewReplacer("{{tag}}", l.Tag, "{{dir}}", l.Dir())
+	constants := strings.NewReplacer("{{tag}}", l.Tag, "{{dir}}", l.Dir(), "{{zone}}", zone.String())
 	err := fs.WalkDir(templateFiles, ".", func(name string, file fs.DirEntry, err error) error {
 		if err == nil && !file.IsDir() {
 			_, err = set.New(file.Name()).Parse(constants.Replace(l.Translate(string(readEmbedded(templateFiles, name)))))

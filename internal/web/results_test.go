@@ -92,10 +92,10 @@ func TestResultsTable(t *testing.T) {
 	testkit.Same(t, "Cache-Control", a.header.Get("Cache-Control"), "no-store")
 	want := [][]string{
 		{"Sent by", "Name", "State", "Score", "Topics", "Sent (UTC)", "Number"},
-		{"carol", "cleo", "Open", "", "", "2025-11-15 12:03", "4"},
-		{"alice", "Ann Two", "Open", "-3.5", "", "2025-11-15 12:03", "3"},
-		{"bob", "Ben", "Done", "10", "", "2025-11-15 12:03", "2"},
-		{"alice", "Ann", "New", "9", "Food Room", "2025-11-15 12:03", "1"},
+		{"carol", "cleo", "Open", "", "", "15 Nov 2025, 12:03", "4"},
+		{"alice", "Ann Two", "Open", "-3.5", "", "15 Nov 2025, 12:03", "3"},
+		{"bob", "Ben", "Done", "10", "", "15 Nov 2025, 12:03", "2"},
+		{"alice", "Ann", "New", "9", "Food Room", "15 Nov 2025, 12:03", "1"},
 	}
 	testkit.Diff(t, "rows, newest first", a.tableRows("results"), want)
 	for text, want := range map[string]string{
@@ -221,13 +221,13 @@ func TestResultsRights(t *testing.T) {
 func TestMySubmissions(t *testing.T) {
 	e := newFeedback(t, "edit: [carol]\n")
 	page := e.get("alice", feedbackResults+"?limit=1")
-	want := [][2]string{{"/page/1/form/feedback/submission/3?limit=1", "Ann Two · -3.5 State Open 2025-11-15 Change Ann Two · -3.5"}}
+	want := [][2]string{{"/page/1/form/feedback/submission/3?limit=1", "Ann Two · -3.5 State Open 15 Nov 2025, 12:03 UTC Change Ann Two · -3.5"}}
 	testkit.Diff(t, "cmp.Diff(want, page.mine())", page.mine(), want)
 	page.wantNoHTML("<table", "Filter by", `type="search"`, "Summary")
 	testkit.Same(t, "links to exports", len(exportPattern.FindAllString(page.body, -1)), 3)
 	last := e.get("alice", page.link("Next"))
 	testkit.Diff(t, "the second page", last.rows(),
-		[]string{"Ann · 9 · Food, Room State New 2025-11-15 Change Ann · 9 · Food, Room"})
+		[]string{"Ann · 9 · Food, Room State New 15 Nov 2025, 12:03 UTC Change Ann · 9 · Food, Room"})
 	testkit.Same(t, "the second page", rangeOf(last), "2–2 of 2")
 	if last.link("Previous") == "" {
 		t.Error("no way back")
@@ -242,7 +242,7 @@ func TestResultsShowChanges(t *testing.T) {
 	delete(e.users, "carol") // the session has ended
 	changed := e.signedIn("carol").fill("/page/1/form/feedback/submission/2/change", "name", "Benjamin")
 	changed.want(200,
-		"Feedback from bob Submission 2 Sent on 2025-11-15 12:03 UTC Changed by carol on 2025-11-16 14:03 UTC")
+		"Feedback from bob Submission 2 Sent on 15 Nov 2025, 12:03 UTC Changed by carol on 16 Nov 2025, 14:03 UTC")
 	for _, query := range []string{"", "&sort=name", "&filter[_changed]=2025-11-16"} {
 		page := e.get("carol", feedbackTable+query)
 		for i, row := range page.tableRows("results") {
@@ -250,7 +250,7 @@ func TestResultsShowChanges(t *testing.T) {
 			if i == 0 {
 				want = "Changed (UTC)"
 			} else if row[7] == "2" {
-				want = "2025-11-16 14:03 carol"
+				want = "16 Nov 2025, 14:03 carol"
 			}
 			if row[6] != want {
 				t.Errorf("%s: row %d has %q, want %q", query, i, row[6], want)
@@ -361,6 +361,17 @@ func TestResultsExport(t *testing.T) {
 		t.Errorf("%d rows, %v, want 4 and a header:\n%s", len(rows), err, text)
 	}
 	e.expect(400, "alice", feedbackResults+".csv?filter[nope]=1")
+}
+
+// TestTimesOfTheServersZone: without a script, times are in that zone, which is named. The header of a column of times names it.
+func TestTimesOfTheServersZone(t *testing.T) {
+	tokyo, err := time.LoadLocation("Asia/Tokyo")
+	testkit.Must(t, err)
+	b := newFeedback(t, "", func(o *envOptions) { o.service.Zone = tokyo }).signedIn("alice")
+	b.get("/page/1/form/feedback/submission/1").want(200, "Sent on 15 Nov 2025, 21:03 Asia/Tokyo")
+	rows := b.get(feedbackTable + "&columns=_timestamp&limit=1").tableRows("results")
+	testkit.Diff(t, "rows", rows, [][]string{{"Sent (Asia/Tokyo)"}, {"15 Nov 2025, 21:03"}})
+	b.reads("de").get("/page/1/form/feedback/submission/1").want(200, "15. Nov. 2025, 21:03 Asia/Tokyo")
 }
 
 // TestResultsExportForPeople has words in the header, and times of the server's zone.

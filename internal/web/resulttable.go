@@ -68,7 +68,7 @@ type tableHeader struct {
 	Label  string
 	Lang   string // language tag of the label if an author wrote it, or ""
 	Number bool
-	UTC    bool   // it is of times
+	Times  bool   // their zone is named
 	Order  string // "ascending" or "descending" if the table is sorted by the column
 	Sort   string // path; "" where links would take too much room
 }
@@ -293,7 +293,7 @@ func (t *resultTable) setHead() {
 			rank = len(t.form.Fields) + i
 		}
 		header := v.header(link, id, label)
-		header.Lang, header.UTC = v.columnLang(t.form, id), times && !t.form.Anonymous
+		header.Lang, header.Times = v.columnLang(t.form, id), times && !t.form.Anonymous
 		header.Number = t.field(rank).Validation == forms.Numeric
 		t.Head, t.columns = append(t.Head, header), append(t.columns, tableColumn{id, rank})
 	}

@@ -33,12 +33,12 @@ type submissionPage struct {
 	MaySave    bool         // the caller may change it as a whole
 	MaySet     bool         // Decisions are controls
 	Change     string
-	Locked     string // why only editors change it now; "" if that is not so
-	Delete     string // path; "" if the caller may not
-	Tag, For   string // of answers that are set on the page
-	Back       string // path of the submission before in the list that it was opened from; "" if there is none
-	Next       string // path of the one after
-	NextSaves  bool   // "Next" saves texts that were typed
+	Locked     *forms.Message // why only editors change it now; nil if that is not so
+	Delete     string         // path; "" if the caller may not
+	Tag, For   string         // of answers that are set on the page
+	Back       string         // path of the submission before in the list that it was opened from; "" if there is none
+	Next       string         // path of the one after
+	NextSaves  bool           // "Next" saves texts that were typed
 	History    *historyView
 	Errors     []errorLine // why what was sent is not stored
 }
@@ -265,9 +265,9 @@ func (st stored) show(typed filling) (err error) {
 		Tag:     st.access.Tag(st.sub), For: c.hashUser(),
 	}
 	if locked, ok := errors.AsType[*service.Error](mayChange); ok && errors.Is(locked, service.ErrLocked) {
-		page.Locked = st.Lang.Say(locked.Detail)
+		page.Locked = locked.Detail
 	} else if mayChange == nil {
-		page.Locked = upperFirst(st.Lang.Say(closedReason(st.access)))
+		page.Locked = closedReason(st.access)
 	}
 	answers := st.answers(typed)
 	if err := st.addWordsThen(answers); err != nil {

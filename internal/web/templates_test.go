@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jba/templatecheck"
 
@@ -38,7 +39,7 @@ var pageTypes = map[string]any{
 // type of its page, in branches that no other test takes, too.
 func TestTemplatesMatchTheirPages(t *testing.T) {
 	for _, l := range lang.All() {
-		set := parseTemplates("", newStaticFiles(nil), l)
+		set := parseTemplates("", newStaticFiles(nil), time.UTC, l)
 		for name, page := range pageTypes {
 			if err := templatecheck.CheckHTMLStrict(set.Lookup(name), page); err != nil {
 				t.Errorf("%s, %s: %v", l.Tag, name, err)

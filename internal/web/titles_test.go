@@ -34,7 +34,7 @@ func TestTitles(t *testing.T) {
 	testkit.Same(t, "title", sent.title(), "Sent: Swap a <shift> – Formulary")
 	testkit.Same(t, "the form", sent.link("Swap a <shift>"), "/page/1/form/swap")
 	testkit.Same(t, "the page", sent.link("Holidays"), "/page/1")
-	b.get("/").want(200, "leave Holidays", "Swap a <shift> Holidays", "My submission: Swap a <shift> x 2025-11-15")
+	b.get("/").want(200, "leave Holidays", "Swap a <shift> Holidays", "My submission: Swap a <shift> x 15 Nov 2025")
 	found := b.get("/?q=shift")
 	found.want(200, "Swap a <shift> Holidays")
 	found.wantNoHTML("leave", "Lunch")
@@ -72,7 +72,7 @@ func TestHomeOfClosedForms(t *testing.T) {
 		at   time.Time
 		want []string
 	}{
-		{began, []string{"early Many Not open yet", "late Many Closed", "open Many Closes on 2025-11-15"}},
+		{began, []string{"early Many Not open yet", "late Many Closed", "open Many Closes on 15 Nov 2025"}},
 		{began.AddDate(0, 0, 1), []string{"early Many Open", "late Many Closed", "open Many Closed"}},
 	} {
 		e.Clock.Set(day.at)

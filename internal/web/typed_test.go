@@ -101,7 +101,7 @@ func TestQuestionLeavesTheForm(t *testing.T) {
 	p = b.send(survey, p.signedInAgain())
 	check(p, 200)
 	testkit.Same(t, "submissions", e.count("alice", 1, "survey"), 0)
-	b.send(survey, again).want(200, "Sent", "2026-01-31")
+	b.send(survey, again).want(200, "Sent", "31 Jan 2026")
 	b.send(survey, withoutAnswer).want(200, "Sent")
 }
 

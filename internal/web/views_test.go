@@ -68,7 +68,7 @@ func TestColumns(t *testing.T) {
 		"columns=score&columns=&columns=score": {{"Score"}, {"7"}, {"9"}},
 		"columns=_changed&columns=_username":   {{"Changed (UTC)", "Sent by"}, {"Open", "bob"}, {"Open", "alice"}},
 		"columns=_timestamp": {
-			{"Sent (UTC)"}, {"2025-11-15 12:03"}, {"2025-11-15 12:03"},
+			{"Sent (UTC)"}, {"15 Nov 2025, 12:03"}, {"15 Nov 2025, 12:03"},
 		},
 	} {
 		page := e.get("alice", feedbackResults+"?"+query)

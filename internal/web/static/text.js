@@ -2,11 +2,11 @@
 
 import * as messagesOfPage from "./messages.js";
 
-export let { lang, messages } = messagesOfPage;
+export let { lang, messages, months, timeLayout } = messagesOfPage;
 
 /** Has scripts speak as another module of messages does. */
 export function speak(other) {
-  ({ lang, messages } = other);
+  ({ lang, messages, months, timeLayout } = other);
 }
 
 /** A text with arguments in place of {0}, {1}. The text is a literal: tests find it. */

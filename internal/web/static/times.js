@@ -1,15 +1,16 @@
-// Times are shown in the reader's zone. Without this script they are in UTC.
+// Times are shown in the reader's zone. Without this script they are in the server's, which is named.
 
-import { lang } from "./text.js";
+import { months, timeLayout } from "./text.js";
 
-function digits(at) {
-  if (lang !== "en") {
-    return at.toLocaleString(`${lang}-u-ca-gregory-nu-latn`, {
-      day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23", // as the server writes it
-    });
-  }
-  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
-  return local.toISOString().slice(0, 16).replace("T", " ");
+const twoDigits = (number) => String(number).padStart(2, "0");
+
+/** A time as the server writes it: timeLayout is one of Go's package time. */
+function write(at) {
+  const parts = {
+    2006: at.getFullYear(), Jan: months.split(" ")[at.getMonth()], 1: at.getMonth() + 1, 2: at.getDate(),
+    15: twoDigits(at.getHours()), "04": twoDigits(at.getMinutes()),
+  };
+  return timeLayout.replace(/2006|Jan|15|04|1|2/g, (part) => parts[part]);
 }
 
 showTimes();
@@ -17,11 +18,9 @@ showTimes();
 /** Called again when a part of the page is replaced. */
 export function showTimes() {
   for (const time of document.querySelectorAll("time")) {
-    const text = time.textContent;
-    if (time.dateTime.includes("T") && !time.title) { // days stay as they are
-      time.title = text.endsWith("UTC") ? text : `${text} UTC`;
-      time.textContent = digits(new Date(time.dateTime));
+    if (time.dateTime.includes("T")) { // days stay as they are
+      time.textContent = write(new Date(time.dateTime));
     }
   }
-  document.querySelectorAll("[data-utc]").forEach((note) => note.remove());
+  document.querySelectorAll("[data-zone]").forEach((zone) => zone.remove());
 }
