@@ -21,7 +21,7 @@ type Availability struct {
 	// Count is how many submissions the form has, for its editors. It is counted up to MaxCount, or up to the
 	// form's limit if that is higher.
 	Count    int
-	Answered bool // the form takes one submission from each person, and has that of the caller
+	Answered bool // the caller has sent the one submission that the form takes from each person
 }
 
 // MaxCount bounds the Count of an Availability.

@@ -126,7 +126,7 @@ func (c *call) listForms(page *homePage, found []*service.Access) (err error) {
 	return err
 }
 
-// formList lists the first forms by title. Without the right to edit them, only those that take a submission.
+// formList lists the first forms by title. It leaves out forms that the caller can neither fill in now nor edit.
 func (c *call) formList(all []*service.Access) (list formList, err error) {
 	titles := map[*service.Access]string{}
 	for _, access := range all {

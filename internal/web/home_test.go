@@ -61,7 +61,7 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	e.get("alice", "/page/1/form/f").wantNoHTML("waiting")
 }
 
-// Forms to fill in are those that take a submission of the caller now. Editors see all forms of their pages, and the
+// A form to fill in takes a submission of the caller now. Editors see all forms of their pages, and the
 // state of each. A list asks the store once.
 func TestHomeLists(t *testing.T) {
 	form := func(title, keys string) string {
@@ -111,7 +111,8 @@ func TestHomeLists(t *testing.T) {
 	e.signedIn("carol").get("/").wantNoHTML(nothing)
 }
 
-// Of the first forms by title, those with waiting submissions come first. Forms that take nothing leave room for others.
+// The first forms by title are listed. Among these, forms with waiting submissions come first. Forms that take nothing leave
+// room for others.
 func TestHomeShowsTheFirstForms(t *testing.T) {
 	text := func(i int, keys string) string {
 		return fmt.Sprintf("```form\nform: f%03d\n%sfields: [{id: a, type: status, by: editors, options: [ok]}]\n```\n", i, keys)

@@ -55,7 +55,8 @@ const (
 
 	sqlSubmitted = `SELECT 1 WHERE EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND submitter_key = ?2 AND submitter_key IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM submissions WHERE form = ?1 AND username = ?3 AND username <> '')`
-	sqlCount = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT ?)`
+	// sqlCount adds 0 to the limit: SQLite compiles a statement again when a plain LIMIT ? is bound.
+	sqlCount = `SELECT count(*) FROM (SELECT 1 FROM submissions WHERE row_id > ? AND row_id < ? LIMIT 0 + ?)`
 	// sqlCountNamed reads no long fields: they come after the names.
 	sqlCountNamed = `SELECT count(NULLIF(username, '')), count(*) FROM (SELECT username FROM forms
 		CROSS JOIN submissions ON row_id > number << 40 AND row_id < (number + 1) << 40
