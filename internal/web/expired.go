@@ -15,7 +15,7 @@ const (
 	keyControl      = "_key"      // of the create: it makes sending a form twice harmless
 	tagControl      = "_tag"      // of the state of the submission that is changed
 	forControl      = "_for"      // keyed hash of the user that the page was made for
-	updateControl   = "_update"   // a button that shows the form again: "Update questions", or with langName in another language
+	updateControl   = "_update"   // the button "Update questions"; with langName the one beside the languages
 	removeControl   = "_remove"   // files to remove; see withoutRemoved
 	shownControl    = "_shown"    // ids of fields with checkboxes that were shown
 	promiseControl  = "_promise"  // what the page says about the sender's name

@@ -138,7 +138,8 @@ func (c *call) hashUser() string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
 
-// sendForm takes a form that was filled in. It stores a new submission, or with updateControl only shows the form again.
+// sendForm takes a form that was filled in. It stores a new submission, or with
+// updateControl only shows the form again.
 func (c *call) sendForm() error {
 	before, err := c.Form()
 	if err != nil {

@@ -41,8 +41,8 @@ func (c *call) takeLanguageOf(sent url.Values) {
 	}
 }
 
-// setLanguage sets the language of the reader. The chosen one comes first, and sets the cookie. Then come the cookie, the
-// browser's settings and the site.
+// setLanguage sets the language of the reader. The chosen one comes first, and sets the cookie. Then come
+// the cookie, the browser's settings and the site.
 func (c *call) setLanguage(tag string) {
 	chosen, kept := lang.Find(tag), c.alone().cookie(c.Request, langCookie, tag) //nolint:gosec // G124: see cookie
 	if chosen != nil {

@@ -1,16 +1,16 @@
 // Changes the language when one is chosen. Without this script, the button beside the select does. A page with answers
 // stays, and gets other words: what was typed, and files that were chosen, are not lost.
 
-const select = () => document.getElementById("language");
+const select = () => /** @type {HTMLSelectElement} */ (document.getElementById("language"));
 
 document.addEventListener("change", async ({ target }) => {
   if (target !== select()) {
     return;
   }
   const filled = document.querySelector("form[data-form][id], form.set");
-  const done = filled && (await import("./translate.js").then(({ translate }) => translate(target.value)).catch(() => false));
+  const done = filled && (await import("./translate.js").then(({ translate }) => translate(select().value)).catch(() => false));
   if (!done) {
-    select().nextElementSibling.click();
+    /** @type {HTMLElement} */ (select().nextElementSibling).click();
   }
 });
 

@@ -15,8 +15,10 @@ export async function translate(tag) {
   if (forms.some(([, next]) => !next)) {
     return false;
   }
-  const messages = await import(new URL("messages.js", page.querySelector("script[src]").src).href);
-  if (document.getElementById("language").value !== tag) {
+  const { src } = /** @type {HTMLScriptElement} */ (page.querySelector("script[src]"));
+  const messages = await import(new URL("messages.js", src).href);
+  const select = () => /** @type {HTMLSelectElement} */ (document.getElementById("language"));
+  if (select().value !== tag) {
     return true; // another one was chosen since
   }
   speak(messages);
@@ -32,7 +34,7 @@ export async function translate(tag) {
   }
   showTimes();
   document.dispatchEvent(new Event("translated"));
-  document.getElementById("language").focus();
+  select().focus();
   return true;
 }
 
