@@ -13,6 +13,7 @@ import (
 func openAuthor(t *testing.T, server, path string, options browsertest.Options) *browsertest.Page {
 	t.Helper()
 	options.Cookies = login(t, server, "alice", "wonderland")
+	options.Shell = true
 	p := browsertest.Open(t, server+path, options)
 	p.WaitText("Write a form")
 	return p

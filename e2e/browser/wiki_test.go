@@ -92,7 +92,7 @@ func TestMediaWiki(t *testing.T) {
 // People without a password sign in at the wiki itself, and continue where they were.
 func TestSignInAtTheWiki(t *testing.T) {
 	t.Parallel()
-	w := newLiveWiki(t, browsertest.Options{})
+	w := newLiveWiki(t, browsertest.Options{Shell: true})
 	p := w.open(t, w.form)
 	p.Check()
 	address := fmt.Sprintf("%s/index.php?returnto=Special%%3ARedirect%%2Fpage%%2F%d&title=Special%%3AUserLogin", w.origin, w.id)

@@ -12,16 +12,12 @@ const docsPath = "/docs"
 
 type docsPage struct{ Layout }
 
-// serveDocs shows everybody the documentation of the API: it tells nothing about users.
-func (s *Site) serveDocs(w http.ResponseWriter, r *http.Request) {
-	c := s.newCall(w, r, s.frame(false)) //nolint:contextcheck // it has the request
-	defer c.End()
+// docs shows everybody the documentation of the API: it tells nothing about users.
+func (c *call) docs() error {
 	c.Who, _ = c.caller()
 	page := &docsPage{c.layout(c.Lang.Text("API documentation"))}
 	page.Wide = true
-	if err := c.render(http.StatusOK, "docs", page); err != nil {
-		c.fail(err)
-	}
+	return c.render(http.StatusOK, "docs", page)
 }
 
 // swaggerUI serves the files of Swagger UI.

@@ -92,9 +92,9 @@ func TestHomeLists(t *testing.T) {
 		asked = slices.DeleteFunc(asked, func(operation string) bool { return operation != "tallies" })
 		testkit.Same(t, "queries for "+user+path, len(asked), queries)
 	}
-	wants("alice", "/", "To fill in, My latest submissions", 1, "Alpha Z Closes on 2025-11-15", "beta Z", "Gamma Y")
+	wants("alice", "/", "To fill in, My latest submissions", 1, "Alpha Z Closes on 15 Nov 2025", "beta Z", "Gamma Y")
 	edited := []string{
-		"Alpha Z Closes on 2025-11-15 0 submissions", "ballot Z Open 1 submission", "beta Z Open 99 submissions",
+		"Alpha Z Closes on 15 Nov 2025 0 submissions", "ballot Z Open 1 submission", "beta Z Open 99 submissions",
 		"early Z Not open yet 0 submissions", "full Z Full 1 submission", "once Z Open 1 submission", "over Z Closed 0 submissions",
 	}
 	wants("carol", "/", "To fill in, Forms that I edit", 2, append([]string{"Gamma Y"}, edited...)...)

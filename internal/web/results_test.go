@@ -323,7 +323,7 @@ func TestResultsFiles(t *testing.T) {
 	testkit.Diff(t, "names of files", textsOf(page.find(".tag")), []string{`a "b".pdf`, "c.txt"})
 }
 
-var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(CSV|Excel|NDJSON)</a>`)
+var exportPattern = regexp.MustCompile(`<a download href="([^"]+)">(?:<svg.*?</svg>)?(CSV|Excel|NDJSON)</a>`)
 
 // TestResultsExport follows the links of a page, and finds what the API has for
 // the same filters.

@@ -47,7 +47,9 @@ func newStaticFiles(brandCSS []byte) *staticFiles {
 	for _, name := range stylesheets {
 		style = append(style, readStatic(name)...)
 	}
-	s := &staticFiles{content: map[string]*request.Asset{"style.css": request.NewAsset(style)}, imports: map[string][]string{}}
+	s := &staticFiles{
+		content: map[string]*request.Asset{"style.css": request.NewAsset(style)}, imports: map[string][]string{},
+	}
 	for _, name := range append(scripts, "docs.css", "icon.svg", "icons.svg") {
 		s.content[name] = request.NewAsset(readStatic(name))
 		for _, module := range importedModule.FindAllSubmatch(s.content[name].Content, -1) {

@@ -146,7 +146,7 @@ func New(opts Options) *Site {
 			s.routes.Handle(method, embedPrefix+path, s.handle(route, s.frame(true)))
 		}
 	}
-	s.routes.Handle("GET", docsPath, request.Compress(http.HandlerFunc(s.serveDocs)))
+	s.routes.Handle("GET", docsPath, s.handle(route{handler: (*call).docs, public: true}, s.frame(false)))
 	s.routes.Handle("GET", docsPath+"/{name}", s.swaggerUI())
 	s.routes.Handle("GET", "/embed.js", http.HandlerFunc(s.serveEmbedScript))
 	s.routes.Handle("GET", staticPrefix+"{fingerprint}/{name}", http.HandlerFunc(s.serveStatic))
