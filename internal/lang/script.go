@@ -22,6 +22,7 @@ func (l *Language) ScriptMessages(scripts []byte) []byte {
 	}
 	module, err := json.Marshal(texts)
 	must(err)
-	return fmt.Appendf(nil, "export const lang = %q;\nexport const timeLayout = %q;\nexport const months = %q;\nexport const messages = %s;\n",
-		l.Tag, l.TimeLayout, strings.Join(l.Months[:], " "), module)
+	const text = "export const lang = %q;\nexport const timeLayout = %q;\nexport const months = %q;\n" +
+		"export const messages = %s;\n"
+	return fmt.Appendf(nil, text, l.Tag, l.TimeLayout, strings.Join(l.Months[:], " "), module)
 }

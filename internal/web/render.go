@@ -27,14 +27,16 @@ var templateFiles embed.FS
 func parseTemplates(base string, static *staticFiles, zone *time.Location, l *lang.Language) *template.Template {
 	alone, options := frame{base: base}, languageOptions(l)
 	funcs := template.FuncMap{
-		"path":         alone.path, // of a page that is never within a frame
-		"formPath":     alone.formPath,
-		"static":       func(name string) (string, error) { p, err := static.path(name, l); return base + p, err },
-		"imported":     static.imported,
-		"say":          l.Say,
-		"day":          l.Day,
-		"dayText":      l.DayText,
-		"sentence":     func(m *forms.Message) template.HTML { return template.HTML(upperFirst(string(l.HTML(m)))) }, //nolint:gosec // it was HTML
+		"path":     alone.path, // of a page that is never within a frame
+		"formPath": alone.formPath,
+		"static":   func(name string) (string, error) { p, err := static.path(name, l); return base + p, err },
+		"imported": static.imported,
+		"say":      l.Say,
+		"day":      l.Day,
+		"dayText":  l.DayText,
+		"sentence": func(m *forms.Message) template.HTML {
+			return template.HTML(upperFirst(string(l.HTML(m)))) //nolint:gosec // it was HTML
+		},
 		"minute":       func(t time.Time) string { return l.Time(t.In(zone)) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"languages":    func() template.HTML { return options },
