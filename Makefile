@@ -93,7 +93,8 @@ check-openapi: ## have Spectral and Redocly read openapi.yaml (by npx)
 	npx --yes @redocly/cli@2 lint internal/rest/openapi.yaml
 
 # For the README, and to look at. docs/images/ is ignored, but for what README shows.
-screenshots: test-deps build ## write a picture of every page to docs/images/
+screenshots: build ## write a picture of every page to docs/images/
+	scripts/test-deps pictures
 	$(GO) test -C e2e -tags release -count 1 -run '^TestScreenshots' ./browser -args -screenshots $(CURDIR)/docs/images
 
 # A commit gives the same bytes each time. docs/releasing.md says what comes before and after.

@@ -112,7 +112,7 @@ func home(t *testing.T, s *site) {
 	}
 	p.Fill("Search forms", "nothing like it")
 	p.press("Search")
-	p.want("No form has “nothing like it” in its name, or in that of its page.")
+	p.want("No form that you can fill in or edit has “nothing like it” in its name or in the name of its page.")
 	p.Check()
 	p.follow("Show all")
 	p.follow("My submission: Company trip")

@@ -45,11 +45,11 @@ func hasFont(font string) string {
 type shape struct{ Brand, Crumb, Title, Header, CrumbTop, Tab, TabTop, Primary int }
 
 const shapeScript = `(() => {
-	const rtl = document.dir === "rtl", end = document.documentElement.clientWidth;
+	const rtl = document.dir === "rtl", end = document.documentElement.getBoundingClientRect().right;
 	const drawn = selector => {
 		const element = document.querySelector(selector), range = document.createRange();
 		if (element) range.selectNodeContents(element);
-		return element && range.getClientRects()[0];
+		return element && range.getBoundingClientRect();
 	};
 	const start = box => box ? Math.round(rtl ? end - box.right : box.left) : 0, top = box => box ? Math.round(box.top) : 0;
 	const crumb = drawn(".crumbs a"), tab = drawn(".tabs a");

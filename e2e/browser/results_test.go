@@ -260,7 +260,7 @@ func TestFrameOfTable(t *testing.T) {
 	const edges = `(() => {
 		document.querySelector(".results").style.minWidth = "3000px";
 		const box = s => document.querySelector(s).getBoundingClientRect();
-		return [box(".scroll").left - box("h1").left, document.documentElement.clientWidth - box(".scroll").right].map(Math.round).join();
+		return [box(".scroll").left - box("h1").left, box("html").right - box(".scroll").right].map(Math.round).join();
 	})()`
 	testkit.Same(t, "from the title and the end of the window", browsertest.Eval[string](p.Page, edges), "0,16")
 	testkit.Same(t, "overflow", p.Overflow(), 0)

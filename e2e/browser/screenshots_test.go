@@ -5,9 +5,12 @@ package browser
 import (
 	"flag"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/formulary/formulary/e2e/browsertest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var screenshots = flag.String("screenshots", "", "write pictures of all pages to this `directory`, and keep them")
@@ -28,6 +31,7 @@ type shot struct {
 	name    string
 	user    string // who signs in first; "" for nobody
 	path    string
+	alive   bool // the examples have the answers of four months, as with `make run`
 	prepare func(p *page)
 }
 
@@ -50,10 +54,8 @@ var shots = []shot{
 		p.press("Send")
 	}},
 	{name: "form-anonymous", user: "alice", path: ballot},
-	{name: "home", user: "alice", path: feedback, prepare: func(p *page) {
-		sendFeedback(p)
-		p.goTo("/")
-	}},
+	{name: "home", user: "alice", path: "/", alive: true},
+	{name: "summary", user: "alice", path: "/page/105/form/office/results", alive: true},
 	{name: "home-none", user: "alice", path: "/?q=nothing"},
 	{name: "sent", user: "bob", path: leave, prepare: sendLeave},
 	{name: "sent-anonymous", user: "bob", path: ballot, prepare: func(p *page) {
@@ -84,10 +86,8 @@ var shots = []shot{
 		sendFeedback(p)
 		p.follow("Delete")
 	}},
-	{name: "results", user: "alice", path: feedback, prepare: func(p *page) {
-		storeFeedback(p, 60)
-		p.goTo(feedback + "/results")
-	}},
+	{name: "results", user: "alice", path: leave + "/results?view=table", alive: true},
+	{name: "submission", user: "alice", path: leave + "/submission/2", alive: true},
 	{name: "results-filtered", user: "alice", path: feedback + "/results?filter[rating][one-of]=1;2&sort=rating&limit=50"},
 	{name: "results-error", user: "alice", path: feedback + "/results?filter[rating][greater-than]=many"},
 	{name: "results-own", user: "bob", path: leave + "/results"},
@@ -128,23 +128,6 @@ func sendFeedback(p *page) {
 	p.press("Send")
 }
 
-// storeFeedback sends so many answers by the API.
-func storeFeedback(p *page, count int) {
-	comments := []string{
-		"Good mood, short meetings.", "The build was broken for two days.", "We should write more tests.", "I liked the pairing on Thursday.",
-		"Too many interruptions.", "The new board helps a lot.", "Please move the retrospective to the morning.",
-	}
-	for i := range count {
-		rating := []string{"4", "5", "3", "4", "2", "5", "4", "1", "3", "5", "4"}[i%11]
-		values := map[string]string{"comment": comments[i%len(comments)], "rating": rating}
-		if rating < "3" {
-			values["reason"] = "We had planned too much."
-		}
-		user := []string{"alice", "bob", "carol"}[i%3]
-		p.site.store(p.t, user, examplePasswords[user], feedback, values)
-	}
-}
-
 // TestScreenshots takes pictures of the pages with the examples: wide and light,
 // and narrow and dark. Without the flag it takes those of docs/images, and removes
 // them.
@@ -155,11 +138,16 @@ func TestScreenshots(t *testing.T) {
 		dir = t.TempDir()
 	}
 	for suffix, options := range map[string]browsertest.Options{"": {}, "-dark-phone": {Width: 360, Dark: true}} {
-		s := &site{url: serve(t), options: options}
+		empty := &site{url: serve(t, "--brand-css", inter(t)), options: options}
+		alive := &site{url: serveAlive(t), options: options}
 		var list []browsertest.Shot
 		for _, shot := range shots {
 			if _, err := os.Stat("../../docs/images/" + shot.name + suffix + ".png"); *screenshots == "" && err != nil {
 				continue
+			}
+			s := empty
+			if shot.alive {
+				s = alive
 			}
 			if options.Cookies = nil; shot.user != "" {
 				options.Cookies = login(t, s.url, shot.user, examplePasswords[shot.user])
@@ -168,6 +156,27 @@ func TestScreenshots(t *testing.T) {
 		}
 		browsertest.Screenshots(t, dir, list)
 	}
+}
+
+// inter is a stylesheet with a font that many people have.
+func inter(t *testing.T) string {
+	file := filepath.Join(t.TempDir(), "brand.css")
+	testkit.WriteFile(t, file, `:root { --font: Inter, "Noto Sans CJK JP", "Noto Sans Arabic", sans-serif; }`)
+	return file
+}
+
+// serveAlive starts a server as "make run" does.
+func serveAlive(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	fill := exec.CommandContext(t.Context(), "go", "run", "./scripts/fill-examples", "examples/pages", dir)
+	fill.Dir = "../.."
+	if out, err := fill.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	url, _ := startIn(t, dir, "--pages", filepath.Join(dir, "pages"), "--brand-css", inter(t),
+		"--users", "../../examples/users.htpasswd", "--groups", "../../examples/groups")
+	return url
 }
 
 func (s *site) prepare(t *testing.T, shot shot) func(*browsertest.Page) {

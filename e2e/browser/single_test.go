@@ -230,7 +230,9 @@ func TestPrint(t *testing.T) {
 		s.options = browsertest.Options{Print: true, Dark: dark}
 		p := s.as(t, ann, address)
 		p.want("Ann Other", "from ann")
-		p.wantNot("ann\n", "Change", "Edit the form")
+		p.wantNot("Change", "Edit the form")
+		const pressed = `[...document.querySelectorAll("button, .button, select, .tabs")].filter(e => e.checkVisibility()).map(e => e.textContent).join()`
+		testkit.Same(t, "buttons and selects on paper", browsertest.Eval[string](p.Page, pressed), "")
 		testkit.Same(t, "colour of the paper",
 			browsertest.Eval[string](p.Page, `getComputedStyle(document.documentElement).backgroundColor`),
 			"rgb(255, 255, 255)",

@@ -205,7 +205,8 @@ const layoutShift = `until => new Promise(resolve => {
 // Overflow returns by how many pixels the page is wider than the window.
 func (p *Page) Overflow() int {
 	p.t.Helper()
-	return Eval[int](p, "document.documentElement.scrollWidth - document.documentElement.clientWidth")
+	// The width of the element is without the place for a scroll bar, also where none is drawn.
+	return Eval[int](p, "document.documentElement.scrollWidth - Math.ceil(document.documentElement.getBoundingClientRect().width)")
 }
 
 // scripted runs what needs timers and promises, which do not run with JavaScript
