@@ -31,7 +31,7 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// hasFont tells whether the browser has a font: with it, a text differs in width from the one in the font of last resort.
+// hasFont tells whether the browser has a font: a text then has another width than without it.
 func hasFont(font string) string {
 	return fmt.Sprintf(`["serif", "monospace"].some(other => {
 		const context = document.createElement("canvas").getContext("2d");
@@ -40,8 +40,8 @@ func hasFont(font string) string {
 	})`, font)
 }
 
-// shape is the place of parts of the frame: the distances of what is drawn from the start of the window, and from its top. A part
-// that a page does not have is 0.
+// shape has the places of the parts of the frame: the distances of letters and pictures from the start and the top of the window. A
+// missing part is 0.
 type shape struct{ Brand, Crumb, Title, Header, CrumbTop, Tab, TabTop, Primary int }
 
 const shapeScript = `(() => {
