@@ -168,7 +168,7 @@ func inter(t *testing.T) string {
 // serveAlive starts a server as "make run" does.
 func serveAlive(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "run") // a folder that is there keeps its store
 	fill := exec.CommandContext(t.Context(), "go", "run", "./scripts/fill-examples", "examples/pages", dir)
 	fill.Dir = "../.."
 	if out, err := fill.CombinedOutput(); err != nil {

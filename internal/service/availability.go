@@ -52,17 +52,20 @@ func (s *Service) Availabilities(ctx context.Context, list ...*Access) ([]Availa
 		}
 	}
 	tallies, err := s.opts.Store.Tallies(ctx, asked)
-	for i, tally := range tallies {
-		v, limit := &states[i], list[i].Form.Limit
+	if err != nil {
+		return nil, Explain(err)
+	}
+	for i, a := range list {
+		v, tally, limit := &states[i], tallies[i], a.Form.Limit
 		v.Count, v.Answered = tally.Count, tally.Submitted
 		if v.Reason != nil || limit == 0 {
 			continue
 		}
 		if v.Left = max(limit-tally.Count, 0); v.Left == 0 {
-			v.Reason, v.State = list[i].fullReason(), forms.Say("Full")
+			v.Reason, v.State = a.fullReason(), forms.Say("Full")
 		}
 	}
-	return states, Explain(err)
+	return states, nil
 }
 
 // Window is the availability of a form to everybody, without a look at what is stored.

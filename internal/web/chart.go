@@ -203,8 +203,8 @@ func (v *summaryView) addToGrid(grid *forms.Section, chart fieldChart) {
 		title := Words{clipLabel(grid.Title), chart.Lang}
 		v.Fields, last = append(v.Fields, fieldChart{Words: title, grid: grid}), last+1
 	}
-	rows, most := append(v.Fields[last].Rows, chart), int64(1)
-	v.Fields[last].Rows = rows
+	v.Fields[last].Rows = append(v.Fields[last].Rows, chart)
+	rows, most := v.Fields[last].Rows, int64(1)
 	for _, row := range rows {
 		for _, b := range row.Bars {
 			most = max(most, b.Count)

@@ -27,8 +27,9 @@ var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", 
 
 // scripts are the modules that pages load, and those that modules import.
 var scripts = []string{
-	"author.js", "conditions.js", "docs.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "language.js", "menus.js",
-	"messages.js", "print.js", "results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js", "translate.js", "upload.js",
+	"author.js", "conditions.js", "docs.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "language.js",
+	"menus.js", "messages.js", "print.js", "results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js",
+	"translate.js", "upload.js",
 }
 
 // staticFiles serves the stylesheets and scripts below a path with a fingerprint of
