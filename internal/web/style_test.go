@@ -11,7 +11,7 @@ const maxStyle = 12_000
 
 // Spaces, sizes and weights of text, colours and breakpoints come from tokens.css.
 func TestStylesUseTokens(t *testing.T) {
-	space := `(0|auto|-1px|1px|var\(--[a-z0-9]+\)|calc\(-1 \* var\(--[a-z0-9]+\)\)|calc\([^;]*var\(--[^;]*\))`
+	space := `(0|auto|-1px|1px|var\(--[a-z0-9]+\)|calc\(-1 \* var\(--[a-z0-9]+\)\)|(calc|max)\([^;]*var\(--[^;]*\))`
 	rules := []struct {
 		what, property, value string // expressions for the name and for the values that it may have
 	}{
