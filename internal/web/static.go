@@ -27,8 +27,8 @@ var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", 
 
 // scripts are the modules that pages load, and those that modules import.
 var scripts = []string{
-	"author.js", "conditions.js", "docs.js", "dom.js", "drafts.js", "files.js", "form.js", "frame.js", "language.js",
-	"menus.js", "messages.js", "print.js", "results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js",
+	"answers.js", "author.js", "conditions.js", "controls.js", "docs.js", "dom.js", "drafts.js", "files.js", "form.js",
+	"frame.js", "messages.js", "print.js", "results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js",
 	"translate.js", "upload.js",
 }
 

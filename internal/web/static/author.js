@@ -1,7 +1,8 @@
 // Shows a form while its text is written. Without this script, a button does it.
 // drafts.js keeps the text.
 
-import { announce, create, keepAnswers } from "./dom.js";
+import { keepAnswers } from "./answers.js";
+import { announce, create } from "./dom.js";
 import { attach } from "./form.js";
 import { t } from "./text.js";
 

@@ -2,11 +2,11 @@
 
 import * as messagesOfPage from "./messages.js";
 
-export let { lang, messages, months, timeLayout } = messagesOfPage;
+export let { lang, messages } = messagesOfPage;
 
 /** Has scripts speak as another module of messages does. */
 export function speak(other) {
-  ({ lang, messages, months, timeLayout } = other);
+  ({ lang, messages } = other);
 }
 
 /** A text with arguments in place of {0}, {1}. The text is a literal: tests find it. */

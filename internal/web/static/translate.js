@@ -1,7 +1,8 @@
 // Puts the same page in another language in the place of the page. Its forms keep their answers, also those of questions
 // that are hidden now. Nothing is stored.
 
-import { call, keepAnswers } from "./dom.js";
+import { keepAnswers } from "./answers.js";
+import { call } from "./dom.js";
 import { speak } from "./text.js";
 import { showTimes } from "./times.js";
 
@@ -32,7 +33,7 @@ export async function translate(tag) {
     address.searchParams.delete("lang");
     history.replaceState(history.state, "", address);
   }
-  showTimes();
+  showTimes(messages);
   document.dispatchEvent(new Event("translated"));
   select().focus();
   return true;

@@ -1,8 +1,18 @@
-// Changes the language when one is chosen. Without this script, the button beside the select does. A page with answers
-// stays, and gets other words: what was typed, and files that were chosen, are not lost.
+// Menus, and the select of languages.
+
+// A menu closes when the focus goes elsewhere, as at a click elsewhere.
+document.addEventListener("focusin", (event) => {
+  const target = /** @type {HTMLButtonElement} */ (event.target);
+  for (const menu of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(":popover-open"))) {
+    if (!menu.contains(target) && target.popoverTargetElement !== menu) {
+      menu.hidePopover();
+    }
+  }
+});
 
 const select = () => /** @type {HTMLSelectElement} */ (document.getElementById("language"));
 
+// A page with answers stays, and gets other words. Nothing that was typed is lost.
 document.addEventListener("change", async ({ target }) => {
   if (target !== select()) {
     return;
