@@ -1,4 +1,4 @@
-// Command gotest runs the tests of all modules, with one call of go test at a time more
+// Command gotest runs the tests of all modules, with two calls of go test at a time more
 // than there are cores. It writes the events of go test -json, which gotestsum reads.
 // A command in its arguments runs beside the tests, and counts as a package.
 package main
@@ -92,7 +92,7 @@ func run(timeout time.Duration, beside []string) error {
 		}
 	}
 	var jobs errgroup.Group
-	jobs.SetLimit(runtime.NumCPU() + 1) // tests also wait: for disks, browsers and other processes
+	jobs.SetLimit(runtime.NumCPU() + 2) // tests also wait: for disks, browsers and other processes
 	if len(beside) > 0 {
 		jobs.Go(func() error {
 			return pass(goCommand(append([]string{"tool", "test2json", "-t", "-p", strings.Join(beside, " ")}, beside...)...))
@@ -164,7 +164,10 @@ func within(name, dir string) bool { return name == dir || strings.HasPrefix(nam
 
 // command returns the command of a call. The Makefile sets the flags of all commands.
 func (c call) command(timeout time.Duration) *exec.Cmd {
-	args := []string{"test", "-C", c.dir, "-json", "-p=1", "-timeout", timeout.String()}
+	args := []string{
+		"test", "-C", c.dir, "-json", "-p=1", "-timeout", timeout.String(),
+		fmt.Sprintf("-parallel=%d", 2*runtime.NumCPU()), // they wait, too
+	}
 	if c.dir != "." {
 		args = append(args, "-count=1")
 	}

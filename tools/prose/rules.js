@@ -51,12 +51,14 @@ export const checks = {
   "nothing-but": pattern(/\b(?:nothing|none|all|anything|nobody|no one) but\b|\bbut for\b|\bnone other than\b/i, "say only, or except"),
   "as-says": pattern(/\bas (?:(?:the|a|an|its|their) )?\S+ (?:says?|tells?|has it|have it|wants?|wills?)\b/i, "give the fact, or a link"),
   "is-to-be": pattern(/\b(?:is|are|was|were) to be\b/i, "say must, should or will"),
-  "the-one": pattern(/\bthe (?:latter|former)\b|\bthe ones? (?:that|which|who|of|with|in|for|to)\b|\bthe (?:longer|older|newer|other) one\b/i, "repeat the noun"),
+  "the-one": pattern(/\bthe (?:latter|former)\b(?! (?:files?|forms?|pages?|source|question))|\bthe ones? (?:that|which|who|of|with|in|for|to)\b|\bthe (?:longer|older|newer|other) one\b/i, "repeat the noun"),
   words: (s) => {
     const found = anyWord.exec(s.text);
     return found && `"${found[0]}": say ${words[found[0].toLowerCase()]}`;
   },
-  "subject-first": pattern(/^(?:Of|Nor|Only when|Only if|Neither (?:is|are|does|do|has))\b/, "begin with the subject"),
+  // A text without an end is a label, such as "Only if Kind is other".
+  "subject-first": (s) =>
+    !/^Only if\b.*[^.!?:]$/.test(s.text) && pattern(/^(?:Of|Nor|Only when|Only if|Neither (?:is|are|does|do|has))\b/, "begin with the subject")(s),
   "table-cell": (s) => s.type === "TableCell" && /;\s/.test(s.text) && "a cell has no sentence with a semicolon: write two, or put it below the table",
 };
 
