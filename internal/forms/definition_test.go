@@ -34,8 +34,8 @@ func TestDefinition(t *testing.T) {
 		Sections: []Section{{MacroID: "ms", First: 1, Count: 1, Condition: condition}},
 	}
 	whole := &Form{
-		ID: want.ID, PageID: want.PageID, MacroID: want.MacroID, Anonymous: true, OneSubmission: true, Title: "T", Thanks: "T", Limit: 9,
-		LockIf: condition, Withdraw: true, Notify: []string{"a@example.org"}, SubmitterMail: "a", Fields: []*Field{{}, {}}, Sections: []Section{{}},
+		ID: want.ID, PageID: want.PageID, MacroID: want.MacroID, Anonymous: true, OneSubmission: true, Title: "T", Intro: "T", Thanks: "T",
+		Limit: 9, LockIf: condition, Withdraw: true, Notify: []string{"a@example.org"}, SubmitterMail: "a", Fields: []*Field{{}, {}}, Sections: []Section{{}},
 	}
 	*whole.Fields[0], *whole.Fields[1], whole.Sections[0] = *want.Fields[0], *want.Fields[1], want.Sections[0]
 	whole.Fields[0].Help, whole.Fields[0].Default, whole.Fields[0].ByEditors, whole.Fields[1].MaxSize = "H", "x", true, 5

@@ -68,7 +68,8 @@ type Form struct {
 	Lang string `json:"lang,omitempty"`
 
 	Title  string `json:"-"` // what people read in place of the id; never empty on a page
-	Thanks string `json:"-"` // plain text, shown after sending
+	Intro  string `json:"-"` // plain text, shown above the questions
+	Thanks string `json:"-"` // the same, shown after sending
 
 	// The form takes submissions from Opens to Closes. The zero values set no limit. A day counts to its end.
 	Opens, Closes Moment `json:"-"`

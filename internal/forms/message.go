@@ -39,6 +39,18 @@ func English(format string, args ...any) *Message {
 // Join makes one message of several.
 func Join(messages []*Message) *Message { return &Message{Text: "{0}", Args: []any{messages}} }
 
+// Sentences makes one message of sentences.
+func Sentences(messages []*Message) *Message {
+	all := &Message{}
+	for _, m := range messages {
+		if all.Text != "" {
+			m = &Message{Text: "{0} {1}", Args: []any{all, m}}
+		}
+		all = m
+	}
+	return all
+}
+
 // Named is a fault, such as "is required", with the name of what has it. It is a message of its own, "{0} is required",
 // because languages have other orders of words. The name is the last argument.
 func Named(name any, fault *Message) *Message {

@@ -18,7 +18,7 @@ var Keys = map[string][]string{
 
 var (
 	formKeys = []string{
-		"form", "title", "anonymous", "oneSubmission", "opens", "closes", "limit", "keep", "lockIf", "withdraw",
+		"form", "title", "intro", "anonymous", "oneSubmission", "opens", "closes", "limit", "keep", "lockIf", "withdraw",
 		"submitterMail", "thanks", "notify", "fields",
 	}
 	fieldKeys = []string{
@@ -72,7 +72,7 @@ func (p *reader) readLanguage(root *yaml.Node, block *rawBlock, lang string) (fo
 	f.MacroID = cmp.Or(block.hostID, forms.MacroID(p.pageID, f.ID))
 	f.Anonymous = r.boolean(root, "anonymous")
 	f.OneSubmission = r.boolean(root, "oneSubmission")
-	f.Title, f.Thanks = r.shownText(root, "title"), r.shownText(root, "thanks")
+	f.Title, f.Intro, f.Thanks = r.shownText(root, "title"), r.shownText(root, "intro"), r.shownText(root, "thanks")
 	f.Limit = r.wholeNumber(root, "limit", MaxLimit)
 	f.Keep, block.KeepAt = r.keep(root)
 	r.opening(root)

@@ -44,6 +44,9 @@ func (p *reader) findInConfluence() []rawBlock {
 			}
 			s.stack = append(s.stack, s.open(t, at))
 		case xml.EndElement:
+			if m := s.top().macro; m != nil {
+				m.end = s.offset()
+			}
 			s.stack = s.stack[:len(s.stack)-1]
 		case xml.CharData:
 			s.charData(at)
@@ -76,6 +79,7 @@ type element struct {
 type macro struct {
 	name   string
 	at     int
+	end    int // offset after it
 	hostID string
 	params []*parameter
 	body   excerpt

@@ -47,6 +47,7 @@ type reader struct {
 	unreadable  bool
 	failed      bool // an error was reported in the front matter, or in the block that is being read
 	blocks      []Block
+	found       []rawBlock     // all blocks, of which the first MaxForms were read
 	formLines   map[string]int // by form id: the line of the first form with it
 	translating bool           // the form was read before, in another language
 	toldMissing bool           // that a text lacks a language of the form

@@ -76,6 +76,7 @@ func (d *dumper) language(f *forms.Form) {
 	d.add(f.Anonymous, " anonymous")
 	d.add(f.OneSubmission, " oneSubmission")
 	d.add(f.Title != "", " title %q", f.Title)
+	d.add(f.Intro != "", " intro %q", f.Intro)
 	d.add(!f.Opens.IsZero(), " opens %s", dumpMoment(f.Opens))
 	d.add(!f.Closes.IsZero(), " closes %s", dumpMoment(f.Closes))
 	d.add(f.Limit != 0, " limit %d", f.Limit)

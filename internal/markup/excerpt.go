@@ -19,6 +19,7 @@ const (
 type excerpt struct {
 	builder strings.Builder
 	marks   []mark // sorted by at
+	end     int    // the page offset after the text
 }
 
 // mark maps offset at of the text to offset src of the page. It holds up to the
@@ -40,6 +41,7 @@ func (e *excerpt) add(text string, src int) {
 		text = strings.ToValidUTF8(text[:room], "")
 	}
 	e.builder.WriteString(text)
+	e.end = src + len(text)
 }
 
 // entity matches a character reference that ends in a semicolon, as MediaWiki and
@@ -70,10 +72,10 @@ func (e *excerpt) full() bool { return e.builder.Len() > MaxBlockBytes }
 
 // pageOffset returns the offset on the page of the byte at the given offset of the text.
 func (e *excerpt) pageOffset(at int) int {
-	i := sort.Search(len(e.marks), func(i int) bool { return e.marks[i].at > at }) - 1
-	if i < 0 {
-		return 0
+	if at == e.builder.Len() {
+		return e.end
 	}
+	i := sort.Search(len(e.marks), func(i int) bool { return e.marks[i].at > at }) - 1
 	return e.marks[i].src + at - e.marks[i].at
 }
 

@@ -66,7 +66,7 @@ func (r *formReader) fieldID(m *yaml.Node) string {
 	return n.Value
 }
 
-// shownText reads a text for people. Help texts and thanks may have several lines.
+// shownText reads a text for people. Some may have several lines.
 func (r *formReader) shownText(m *yaml.Node, key string) string {
 	if n := valueOf(m, key); n != nil {
 		return r.shown(n, key)
@@ -82,11 +82,11 @@ func (r *formReader) shown(n *yaml.Node, key string) string {
 	r.warnOfComment(n)
 	text := strings.TrimSpace(n.Value)
 	checked := text
-	if key == "help" || key == "thanks" {
+	if key == "help" || key == "intro" || key == "thanks" {
 		checked = strings.ReplaceAll(text, "\n", " ")
 	}
 	if reason := checkText(checked); reason != "" {
-		r.errorf(n.Column, "shorten it, and put it on one line; only help and thanks have several",
+		r.errorf(n.Column, "shorten it, and put it on one line; only intro, help and thanks have several",
 			"%s %s %s", key, quote(text), reason)
 	}
 	return text

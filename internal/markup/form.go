@@ -14,7 +14,7 @@ const formText Format = 0
 // columns count within text. The block has no Form if the text is broken. The form's macro ids and its
 // default language are those that it would have on the page, whose language is lang. Its title is never empty.
 func ParseForm(pageID int64, lang string, text []byte, options *Options) (Block, []Diagnostic) {
-	page := parse(formText, pageID, text, options, &Meta{Lang: lang})
+	page, _ := parse(formText, pageID, text, options, &Meta{Lang: lang})
 	if len(page.Blocks) == 0 {
 		return Block{}, page.Diagnostics
 	}
@@ -42,19 +42,24 @@ func FormBlock(format Format, text []byte) (string, error) {
 	case format == Confluence && !isFormText(src):
 		return "", errors.New(`in Confluence, the text must begin with "form:"`)
 	case format == Confluence:
-		// What would end the CDATA section is split between two of them.
 		return `<ac:structured-macro ac:name="code"><ac:parameter ac:name="language">yaml</ac:parameter>` +
 			`<ac:plain-text-body>` +
-			cdataStart + strings.ReplaceAll(src, cdataEnd, "]]"+cdataEnd+cdataStart+">") + cdataEnd +
+			cdataStart + inSection(src) + cdataEnd +
 			"</ac:plain-text-body></ac:structured-macro>\n", nil
 	case format == Wikitext:
-		// MediaWiki would take these characters for a tag or an entity.
-		escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(src)
-		return "<pre class=\"form\">\n" + escaped + "</pre>\n", nil
+		return "<pre class=\"form\">\n" + entities.Replace(src) + "</pre>\n", nil
 	default:
 		return "", fmt.Errorf("unknown page format %d", format)
 	}
 }
+
+// inSection writes a text of a CDATA section. An end of the section in the text is split between two of them.
+func inSection(text string) string {
+	return strings.ReplaceAll(text, cdataEnd, "]]"+cdataEnd+cdataStart+">")
+}
+
+// entities writes characters that would begin a tag or an entity, or end a CDATA section.
+var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", cdataEnd, "]]&gt;")
 
 // markdownBlock writes a fence that is longer than any in the text.
 func markdownBlock(text string) string {

@@ -127,7 +127,7 @@ func checkBlockText(t *testing.T, b Block) {
 		if f.LockIf != nil {
 			d.add(true, "lock if %s", dumpCondition(f.LockIf))
 		}
-		d.add(true, "%q", fmt.Sprint(f.ID, f.PageID, f.Anonymous, f.OneSubmission, cmp.Or(f.Title, f.ID), f.Thanks,
+		d.add(true, "%q", fmt.Sprint(f.ID, f.PageID, f.Anonymous, f.OneSubmission, cmp.Or(f.Title, f.ID), f.Intro, f.Thanks,
 			f.Opens, f.Closes, f.Limit, f.Keep, f.Withdraw, f.Notify, f.SubmitterMail))
 		return d.String()
 	}
@@ -177,8 +177,8 @@ func checkForm(t *testing.T, f *forms.Form, macroIDs map[string]bool) {
 			}
 		}
 	}
-	if f.Limit < 0 || f.Limit > MaxLimit || len(f.Title) > MaxTextBytes || len(f.Thanks) > MaxTextBytes {
-		t.Errorf("form with limit %d, title %q, thanks %q", f.Limit, f.Title, f.Thanks)
+	if f.Limit < 0 || f.Limit > MaxLimit || max(len(f.Title), len(f.Intro), len(f.Thanks)) > MaxTextBytes {
+		t.Errorf("form with limit %d, title %q, intro %q, thanks %q", f.Limit, f.Title, f.Intro, f.Thanks)
 	}
 	if again, err := forms.ParsePeriod(f.Keep.String()); err != nil || again != f.Keep {
 		t.Errorf("keep %+v is read as %+v, %v", f.Keep, again, err)

@@ -222,6 +222,7 @@ func TestLimits(t *testing.T) {
 		"notify: [«a%d@example.org,»]" + field:                              {MaxNotify, "more than 20 addresses"},
 		"notify: «x»@example.org" + field:                                   {maxAddressLen - len("@example.org"), "longer than 254 bytes"},
 		"title: «x»" + field:                                                {MaxTextBytes, "longer than 4096 bytes"},
+		"intro: «x»" + field:                                                {MaxTextBytes, "longer than 4096 bytes"},
 		"thanks: «x»" + field:                                               {MaxTextBytes, "longer than 4096 bytes"},
 		"fields: [{id: x, type: textbox, default: «x»}]\n":                  {MaxTextBytes, "longer than 4096 bytes"},
 		"fields: [{id: x, type: textfield, validate: numeric, min: «9»}]\n": {maxBoundLen, "more than 40 digits"},

@@ -45,7 +45,7 @@ func (s *storageReader) rawBlocks() []rawBlock {
 	}
 	var blocks []rawBlock
 	for _, m := range s.macros {
-		block := rawBlock{at: m.at, hostID: m.hostID}
+		block := rawBlock{at: m.at, end: m.end, hostID: m.hostID}
 		if m.name == formMacro {
 			block.macros, block.hostIDs = s.formNode(m)
 		} else {

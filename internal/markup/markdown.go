@@ -210,7 +210,10 @@ func (p *reader) fence(fence *ast.FencedCodeBlock, source []byte) (block rawBloc
 		}
 		return rawBlock{}, false
 	}
-	block.open = n > 0 && lines.At(n-1).Stop == len(source)
+	if n > 0 {
+		block.end = p.body + lines.At(n-1).Stop
+		block.open = block.end == len(p.src)
+	}
 	return block, true
 }
 

@@ -32,7 +32,7 @@ const (
 	MaxRules       = 1000      // in a form
 	MaxScans       = 100       // rules about one field that take longer for a longer answer
 	MaxIDBytes     = 200       // of form, field, section and macro ids
-	MaxTextBytes   = 4096      // of a label, a title, a help text, thanks, an option, a default, a rule's value
+	MaxTextBytes   = 4096      // of a label, a title, an introduction, a help text, thanks, an option, a default
 	MaxLimit       = 10_000    // submissions that limit can allow
 	MaxNotify      = 20        // addresses in notify
 	MaxMaxLength   = 1_000_000 // characters that maxLength can allow
@@ -152,17 +152,19 @@ type Options struct {
 // With nil for the options, there is no warning of what a server lacks. It keeps no reference to src. A panic of a
 // third-party parser makes the page unreadable, and does not end the process.
 func Parse(format Format, nameID int64, src []byte, options *Options) (page Page) {
-	return parse(format, nameID, src, options, nil)
+	page, _ = parse(format, nameID, src, options, nil)
+	return page
 }
 
 // ParseBody is Parse for a page of a live wiki, which has no front matter: its id and
 // its permissions are the wiki's.
 func ParseBody(format Format, id int64, src []byte, options *Options) (page Page) {
-	return parse(format, id, src, options, &Meta{})
+	page, _ = parse(format, id, src, options, &Meta{})
+	return page
 }
 
-// parse reads a page. meta is what is known of it, nil if that is in its front matter.
-func parse(format Format, nameID int64, src []byte, options *Options, meta *Meta) (page Page) {
+// parse reads a page. meta is what is known of it, nil if that is in its front matter. The reader is nil after a panic.
+func parse(format Format, nameID int64, src []byte, options *Options, meta *Meta) (page Page, p *reader) {
 	defer func() {
 		if r := recover(); r != nil {
 			page.Unreadable, page.Blocks = true, nil
@@ -170,13 +172,13 @@ func parse(format Format, nameID int64, src []byte, options *Options, meta *Meta
 			page.Diagnostics = []Diagnostic{{Line: 1, Column: 1, Severity: Error, Message: message}}
 		}
 	}()
-	page.read(format, nameID, src, options, meta)
-	return page
+	p = page.read(format, nameID, src, options, meta)
+	return page, p
 }
 
 // read fills in the page step by step: a panic leaves what was read before it. The
 // fuzz tests call it in order to see panics.
-func (page *Page) read(format Format, nameID int64, src []byte, options *Options, meta *Meta) {
+func (page *Page) read(format Format, nameID int64, src []byte, options *Options, meta *Meta) *reader {
 	p := newReader(src)
 	p.pageID, p.server, p.zone = nameID, options, time.UTC
 	if options != nil && options.Zone != nil {
@@ -211,7 +213,7 @@ func (page *Page) read(format Format, nameID int64, src []byte, options *Options
 		for i := range blocks {
 			p.addBlock(i+1, &blocks[i])
 		}
-		page.Blocks = p.blocks
+		page.Blocks, p.found = p.blocks, blocks
 		switch {
 		case p.unreadable, format == formText, len(blocks) == 0: // a page without forms is not shown
 		case format == Markdown:
@@ -224,6 +226,7 @@ func (page *Page) read(format Format, nameID int64, src []byte, options *Options
 		page.Unreadable, page.Blocks = true, nil
 	}
 	page.Diagnostics = p.sorted()
+	return p
 }
 
 // noAccess is the Meta of a page whose front matter can't be read. It permits no
@@ -235,7 +238,7 @@ func noAccess() Meta { return Meta{View: &Principals{}, Edit: &Principals{}} }
 type rawBlock struct {
 	Block            // set when it is read
 	at      int      // offset of the block in the page
-	end     int      // offset after it; known in wikitext only
+	end     int      // offset after it; of a Markdown page, after its text
 	fence   ast.Node // of a Markdown page
 	text    *excerpt
 	macros  *yaml.Node            // the mapping of a form that macros describe

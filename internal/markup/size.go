@@ -23,7 +23,7 @@ func DefinitionSize(f *forms.Form) (size int) {
 }
 
 func languageSize(f *forms.Form) int {
-	size := fieldBytes + len(f.ID) + len(f.Title) + len(f.Thanks)
+	size := fieldBytes + len(f.ID) + len(f.Title) + len(f.Intro) + len(f.Thanks)
 	for _, address := range f.Notify {
 		size += optionBytes + len(address)
 	}

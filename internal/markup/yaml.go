@@ -38,23 +38,17 @@ func (p *reader) parseYAML(text string, e *excerpt) *yaml.Node {
 	if !p.checkPrintable(text, locate) {
 		return nil
 	}
-	if strings.Count(text, ",")+strings.Count(text, "[")+strings.Count(text, "{") > maxNodes {
+	if hasManyMarks(text) {
 		p.errorf(locate(1, 1), "", "the text has more than %d commas and brackets", maxNodes)
 		return nil
 	}
-	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithPlugin(yamlLimits{}))
-	var first, second yaml.Node
-	if err == nil {
-		err = loader.Load(&first)
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err == nil {
-		err = loader.Load(&second)
-	}
+	first, second, err := loadYAML(text)
 	switch {
-	case errors.Is(err, io.EOF):
+	case err != nil:
+		p.reportYAML(err, text, inText, locate)
+	case second != nil:
+		p.errorf(locate(second.Line, second.Column), "write one form in a block", "a second YAML document begins here")
+	case first != nil:
 		root := first.Content[0]
 		p.setOffsets(root, locate, func(n *yaml.Node) bool {
 			return !strings.HasPrefix(text[inText(n.Line, n.Column):], n.Value)
@@ -62,12 +56,29 @@ func (p *reader) parseYAML(text string, e *excerpt) *yaml.Node {
 		if p.expandAliases(root) {
 			return root
 		}
-	case err != nil:
-		p.reportYAML(err, text, inText, locate)
-	default:
-		p.errorf(locate(second.Line, second.Column), "write one form in a block", "a second YAML document begins here")
 	}
 	return nil
+}
+
+// loadYAML returns the first two documents of a text, or nil where there is none. It expands no aliases.
+func loadYAML(text string) (first, second *yaml.Node, err error) {
+	loader, err := yaml.NewLoader(strings.NewReader(text), yaml.WithPlugin(yamlLimits{}))
+	for _, document := range []**yaml.Node{&first, &second} {
+		var n yaml.Node
+		if err == nil {
+			err = loader.Load(&n)
+		}
+		if errors.Is(err, io.EOF) {
+			return first, second, nil
+		}
+		*document = &n
+	}
+	return first, second, err
+}
+
+// hasManyMarks reports whether a text may have too many nodes. It is fast, and parsing is not.
+func hasManyMarks(text string) bool {
+	return strings.Count(text, ",")+strings.Count(text, "[")+strings.Count(text, "{") > maxNodes
 }
 
 // setOffsets makes columns offsets on the page. YAML joins a plain text that runs over several lines with spaces:

@@ -1,0 +1,61 @@
+package markup
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/formulary/formulary/internal/testkit"
+)
+
+func TestSetPeople(t *testing.T) {
+	for _, tt := range []struct{ page, view, edit, want string }{
+		{"---\nedit: [alice] # boss\ntitle: x\n---\ny\n", "", "alice\n@hr", "---\nedit: [alice, \"@hr\"] # boss\ntitle: x\n---\ny\n"},
+		{"---\r\nview: [bob]\r\nedit: alice\r\n---\r\n", "", "@hr", "---\r\nedit: [\"@hr\"]\r\n---\r\n"},
+		{"---\nedit: [alice]\n---\n", "a, b\nyes", "alice", ""},
+		{"---\nedit: [alice]\nid: 7\nlang: de\nresults: viewers\n---\n", "bob", "-x\n#y", ""},
+		{byteOrderMark + "---\n# c\nview: []\nedit:\n- alice\n---\n---\n", "bob", "alice", ""},
+		{"no front matter\n", "", "alice", "-"},
+		{"---\nedit: &a [alice]\nview: *a\n---\n", "bob", "alice", ""},
+	} {
+		view, edit := lines(tt.view), lines(tt.edit)
+		got, err := Open(Markdown, 1, []byte(tt.page), nil).SetPeople(view, edit)
+		if (err != nil) != (tt.want == "-") || len(tt.want) > 1 && string(got) != tt.want {
+			t.Errorf("%q: got %q, %v; want %q", tt.page, got, err, tt.want)
+			continue
+		}
+		if err == nil {
+			meta := read(Markdown, 1, got).Meta
+			testkit.Diff(t, string(got), [][]string{meta.View.Names(), meta.Edit.Names()}, [][]string{view, edit})
+		}
+	}
+}
+
+// lines is nil for no text.
+func lines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+}
+
+func TestCheckName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"alice": true, "@hr": true, "a, b": true, "Ann O'Neil \"x\"": true, "": false, "@": false, "@a,b": false, "a:b": false,
+		" a": false, "a\nb": false, "a\u2028b": false, "@ a": false, strings.Repeat("a", 300): false,
+	} {
+		testkit.Same(t, name, CheckName(name) == nil, want)
+	}
+}
+
+func TestNewPage(t *testing.T) {
+	const text = "form: a\nfields: [{id: x, type: date}]\n"
+	got, err := NewPage(" Lunch: \"fun\" # \\ ", []string{"@hr", "yes"}, []string{"alice"}, text, nil)
+	testkit.Must(t, err)
+	testkit.Same(t, "page", string(got), "---\ntitle: \"Lunch: \\\"fun\\\" # \\\\\"\nview: [\"@hr\", \"yes\"]\nedit: [\"alice\"]\n---\n\n"+
+		"```yaml form\n"+text+"```\n")
+	for _, title := range []string{"", " ", "a\nview: []", "a\u2028b", "a\x00", strings.Repeat("a", MaxTextBytes+1)} {
+		if _, err := NewPage(title, nil, []string{"alice"}, text, nil); err == nil {
+			t.Errorf("a page with the title %q", title)
+		}
+	}
+}
