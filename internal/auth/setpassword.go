@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/bcrypt"
@@ -109,8 +109,7 @@ func checkNewPassword(password string) error {
 	return nil
 }
 
-// updateUsersFile replaces the file that a path, or a link, leads to, and keeps its mode and owner. It locks the
-// folder, not the file: a lock on the old file would not protect the new one. A
+// updateUsersFile replaces the file that a path, or a link, leads to, and keeps its mode and owner. A
 // missing file counts as empty, and is created unless change fails.
 func updateUsersFile(file string, change func(content []byte) ([]byte, error)) error {
 	target, err := filepath.EvalSymlinks(file)
@@ -120,13 +119,10 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 	if err != nil {
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(target))
-	if err != nil {
-		return err
-	}
-	defer folder.Close() // and unlocks it
 	// Some network file systems can't lock a folder. There, of two changes at the same moment one may be lost.
-	_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
+	if folder, err := durable.Lock(context.Background(), filepath.Dir(target)); err == nil {
+		defer folder.Close() // and unlocks it
+	}
 	content, err := reload.ReadFile(target, maxFileSize)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -135,24 +131,5 @@ func updateUsersFile(file string, change func(content []byte) ([]byte, error)) e
 	if err != nil {
 		return err
 	}
-	old := reload.Stat(target).Info
-	return durable.Write(target, changed, func(f *os.File) error {
-		if old == nil {
-			return nil
-		}
-		keepOwner(f.Chown, old)
-		return f.Chmod(old.Mode().Perm())
-	}, os.Rename)
-}
-
-// keepOwner restores owner and group as far as it is permitted: only root can
-// change the owner, other users can set a group that they are in.
-func keepOwner(chown func(uid, gid int) error, old os.FileInfo) {
-	stat, ok := old.Sys().(*syscall.Stat_t)
-	if !ok {
-		return
-	}
-	if chown(int(stat.Uid), int(stat.Gid)) != nil {
-		_ = chown(-1, int(stat.Gid))
-	}
+	return durable.Replace(target, changed, target, func() error { return nil })
 }

@@ -115,29 +115,6 @@ func ownerOf(t *testing.T, file string) owner {
 	return owner{int(stat.Uid), int(stat.Gid)}
 }
 
-func TestKeepOwnerDoesWhatIsPermitted(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "users")
-	testkit.WriteFile(t, file, "")
-	info, err := os.Stat(file)
-	must(t, err)
-	old := ownerOf(t, file)
-	for _, tt := range []struct {
-		name string
-		err  error
-		want []owner
-	}{
-		{"root", nil, []owner{old}},
-		{"others", os.ErrPermission, []owner{old, {-1, old.GID}}},
-	} {
-		var got []owner
-		keepOwner(func(uid, gid int) error {
-			got = append(got, owner{uid, gid})
-			return tt.err
-		}, info)
-		testkit.Diff(t, tt.name, got, tt.want)
-	}
-}
-
 func wantMode(t *testing.T, file string, want os.FileMode) {
 	t.Helper()
 	info, err := os.Stat(file)

@@ -36,6 +36,7 @@ type config struct {
 	maxBody, maxFile                         int64
 	wikiRecheck, wikiRelogin, sweepInterval  time.Duration
 	trustedProxies, frameAncestors, notified []string
+	authors                                  []string
 
 	at       location
 	database postgres.Options
@@ -63,6 +64,8 @@ func (c *config) flags() []cli.Flag {
 			Usage: "directory of wiki pages (" + markup.Extensions + "), or a live wiki: mediawiki+URL of its api.php, " +
 				"confluence+URL or confluence-cloud+URL",
 		},
+		listFlag("authors", &c.authors, "who may save forms on pages of the directory that name them in edit: "+
+			"users, groups such as @hr, or * for everybody. The default is nobody"),
 	}, c.signInFlags(), c.wikiFlags(), c.storeFlags(), []cli.Flag{
 		keyFlag(&c.anonymousKey, "file with the key that anonymous submitters are recognised by, "+
 			"the same for all servers on one database; made if it is missing"),
@@ -124,7 +127,8 @@ func (c *config) check(cmd *cli.Command) error {
 		refuse(db.StatementTimeout < time.Second, "--database-timeout %v: use 1s or more", db.StatementTimeout),
 		refuse(c.at.dir == "" && c.at.url != "" && c.anonymousKey == "",
 			"--database needs --anonymous-key FILE: a secret that all servers on the database share, made at the first start"),
-		baseErr, proxiesErr, c.checkSignIn(), c.checkWiki(cmd), c.checkEvents(), mailErr, originsErr, zoneErr, c.at.check(),
+		baseErr, proxiesErr, c.checkSignIn(), c.checkAuthors(), c.checkWiki(cmd), c.checkEvents(),
+		mailErr, originsErr, zoneErr, c.at.check(),
 	)
 }
 

@@ -34,7 +34,7 @@ A running server takes the change within two seconds.`,
 			if err != nil {
 				return err
 			}
-			if err := auth.SetPassword(file, user, password); err != nil {
+			if err := auth.SetPassword(file, user, password); err != nil { //nolint:contextcheck // a lock of moments
 				return err
 			}
 			_, err = fmt.Fprintf(streams.Err, "password of %s set in %s\n", user, file)

@@ -131,6 +131,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	svc := service.New(service.Options{
 		Pages: source, Store: store, Files: store, AnonymousKey: key, Now: time.Now, Zone: c.zone,
 		MaxSubmission: c.maxBody, MaxFile: c.maxFile, Events: listeners.Events,
+		Authors: c.authors, Markup: &c.markup, Log: log,
 	})
 	backend := request.NewBackend(request.Options{
 		Service: svc, Auth: users, Logger: log, MaxBody: c.maxBody, BasePath: c.base,
@@ -161,6 +162,7 @@ func serve(ctx context.Context, c *config, log *slog.Logger) (err error) {
 	if srv.Exposed() {
 		log.Warn(clearTextWarning, "address", srv.Addr())
 	}
+	warnOfAuthors(ctx, c, source, log)
 	var counts pages.Counts // of a live wiki, nothing is known at the start
 	if directory, ok := source.(*pages.Directory); ok {
 		counts = directory.Counts()

@@ -59,7 +59,7 @@ func removeUser(_ context.Context, cmd *cli.Command) error {
 		return usagef("users remove takes a file and a user name")
 	}
 	file, user := cmd.Args().Get(0), cmd.Args().Get(1)
-	if err := auth.RemoveUser(file, user, cmd.Bool("yes")); err != nil {
+	if err := auth.RemoveUser(file, user, cmd.Bool("yes")); err != nil { //nolint:contextcheck // see SetPassword
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.Root().ErrWriter, "%s removed from %s\n", user, file)

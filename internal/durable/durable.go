@@ -3,11 +3,13 @@
 package durable
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // Sync writes a file's content, or a directory's entries, to the disk. EINVAL is
@@ -43,6 +45,65 @@ func Write(path string, content []byte, prepare func(*os.File) error, publish fu
 		return err
 	}
 	return Sync(filepath.Dir(path))
+}
+
+// Replace is Write for a file that may be there, see Like. ready is called last, and its error keeps the old file.
+func Replace(path string, content []byte, like string, ready func() error) error {
+	return Write(path, content, Like(like), func(temp, path string) error {
+		if err := ready(); err != nil {
+			return err
+		}
+		return os.Rename(temp, path)
+	})
+}
+
+// Like prepares a file for Write: it gets the mode of a file that may be there, whatever the umask. It gets its owner
+// and group as far as that is permitted.
+func Like(path string) (prepare func(*os.File) error) {
+	return func(f *os.File) error {
+		old, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		keepOwner(f.Chown, old)
+		return f.Chmod(old.Mode().Perm())
+	}
+}
+
+// keepOwner restores owner and group as far as it is permitted: only root can
+// change the owner, other users can set a group that they are in.
+func keepOwner(chown func(uid, gid int) error, old os.FileInfo) {
+	stat, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	if chown(int(stat.Uid), int(stat.Gid)) != nil {
+		_ = chown(-1, int(stat.Gid))
+	}
+}
+
+// Lock locks a folder, not a file in it: a lock on an old file would not protect the new one. It waits until ctx ends.
+// To close the folder unlocks it.
+func Lock(ctx context.Context, path string) (folder *os.File, err error) {
+	if folder, err = os.Open(path); err != nil {
+		return nil, err
+	}
+	for {
+		switch err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+		case err == nil:
+			return folder, nil
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return nil, errors.Join(err, folder.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), folder.Close())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // MkdirAll is os.MkdirAll for a private directory, and syncs the entries of the directories that it makes.

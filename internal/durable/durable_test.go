@@ -31,3 +31,24 @@ func TestMkdirAllSyncsTheParents(t *testing.T) {
 		t.Error("no error for a file in place of a directory")
 	}
 }
+
+func TestKeepOwnerDoesWhatIsPermitted(t *testing.T) {
+	info, err := os.Stat(t.TempDir())
+	testkit.Must(t, err)
+	stat := info.Sys().(*syscall.Stat_t)
+	uid, gid := int(stat.Uid), int(stat.Gid)
+	for name, tt := range map[string]struct {
+		err  error
+		want [][2]int
+	}{
+		"root":   {nil, [][2]int{{uid, gid}}},
+		"others": {os.ErrPermission, [][2]int{{uid, gid}, {-1, gid}}},
+	} {
+		var got [][2]int
+		keepOwner(func(uid, gid int) error {
+			got = append(got, [2]int{uid, gid})
+			return tt.err
+		}, info)
+		testkit.Diff(t, name, got, tt.want)
+	}
+}

@@ -36,8 +36,10 @@ type Directory struct {
 
 // snapshot is what is served. It is replaced, never changed.
 type snapshot struct {
-	pages  map[int64]*Page
-	counts Counts
+	pages   map[int64]*Page
+	counts  Counts
+	owners  map[int64]string // as in Directory
+	ignored map[string]string
 }
 
 // OpenDirectory reads all pages below root. What is wrong with them is logged;

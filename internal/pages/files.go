@@ -21,7 +21,7 @@ import (
 // things there. So is lost+found, which only root may look into. Folders that
 // can't be read are listed apart; only for the root that is an error.
 func Find(root string) (files, unreadable []string, err error) {
-	err = walk(root, func(path string, err error) {
+	err = walk(root, isPage, func(path string, err error) {
 		if err != nil {
 			unreadable = append(unreadable, path)
 		} else {
@@ -31,9 +31,15 @@ func Find(root string) (files, unreadable []string, err error) {
 	return files, unreadable, err
 }
 
-// walk is Find. It calls visit for each page file, and for each folder that can't be
+// isPage reports whether a file with this name is a page.
+func isPage(name string) bool {
+	_, ok := markup.FormatOf(name)
+	return ok && name[0] != '.'
+}
+
+// walk is Find. It calls visit for each file whose name is wanted, and for each folder that can't be
 // read with the error.
-func walk(root string, visit func(path string, err error)) error {
+func walk(root string, wanted func(name string) bool, visit func(path string, err error)) error {
 	// Without the separator, a link to the directory would be a file in itself.
 	root = strings.TrimRight(root, separator) + separator
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -46,13 +52,10 @@ func walk(root string, visit func(path string, err error)) error {
 			visit(path, err)
 			return fs.SkipDir
 		}
-		if path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "lost+found") {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
+		if path != root && d.IsDir() && (strings.HasPrefix(d.Name(), ".") || d.Name() == "lost+found") {
+			return fs.SkipDir
 		}
-		if _, ok := markup.FormatOf(path); ok && !d.IsDir() {
+		if !d.IsDir() && wanted(d.Name()) {
 			visit(path, nil)
 		}
 		return nil

@@ -31,7 +31,7 @@ func (d *Directory) look() reload.State {
 		d.publish()
 	}
 	state := reload.State{}
-	err := walk(d.root, func(path string, err error) {
+	err := walk(d.root, isPage, func(path string, err error) {
 		if err != nil {
 			state[path+separator] = reload.File{Err: err}
 		} else {

@@ -30,6 +30,7 @@ func (d *Directory) publish() {
 		}
 	}
 	d.owners = owners
+	next.owners, next.ignored = owners, d.ignored // both are made anew each time
 	d.current.Store(next)
 }
 

@@ -88,10 +88,12 @@ func (s *site) rights(u User) Rights {
 // Viewers see all submissions where the page says so, and only viewers do.
 func TestResultsForViewers(t *testing.T) {
 	all, results := Rights{View: true, SeeAll: true, Edit: true}, Rights{View: true, SeeAll: true}
+	named := all
+	named.Save = true
 	for front, want := range map[string][2]Rights{ // of ann, and of sara in the group staff
-		"edit: [ann]\nresults: viewers":                   {all, results},
-		"view: ['@staff']\nedit: [ann]\nresults: viewers": {all, results},
-		"view: [bob]\nedit: [ann]\nresults: viewers":      {all, {}},
+		"edit: [ann]\nresults: viewers":                   {named, results},
+		"view: ['@staff']\nedit: [ann]\nresults: viewers": {named, results},
+		"view: [bob]\nedit: [ann]\nresults: viewers":      {named, {}},
 		"results: viewers":                                {all, all},
 	} {
 		s := newSite(t).save("1.md", "---\n"+front+"\n---\n").open()

@@ -78,6 +78,7 @@ type Rights struct {
 	View   bool // read the forms, submit, read and change one's own submissions that are not anonymous
 	SeeAll bool // read every submission
 	Edit   bool // change and delete every submission
+	Save   bool // write the page: its front matter names the user as an editor
 
 	// Blocked: the wiki has blocked the user, who may read, and write nothing. It
 	// excludes Edit.
@@ -97,7 +98,7 @@ func rightsOf(meta *markup.Meta, user User) Rights {
 	editor := meta.Edit != nil && includes(meta.Edit, user)
 	view := editor || meta.View == nil || includes(meta.View, user)
 	edit := editor || (view && meta.Edit == nil)
-	return Rights{View: view, SeeAll: edit || (view && meta.ResultsForViewers), Edit: edit}
+	return Rights{View: view, SeeAll: edit || (view && meta.ResultsForViewers), Edit: edit, Save: editor}
 }
 
 func includes(p *markup.Principals, user User) bool {
@@ -144,6 +145,9 @@ type Page struct {
 
 	meta markup.Meta // known to a Directory only
 }
+
+// People are who the front matter of a Directory's page names; nil is everybody.
+func (p *Page) People() (view, edit *markup.Principals) { return p.meta.View, p.meta.Edit }
 
 // Form returns the form with the given id, or nil.
 func (p *Page) Form(id string) *forms.Form {

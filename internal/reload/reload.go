@@ -6,8 +6,11 @@ package reload
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"sync/atomic"
 	"time"
 )
@@ -79,6 +82,20 @@ func (w *Watcher) Reload(ctx context.Context) {
 	if w != nil {
 		w.inTurn(ctx, func() { w.load(w.Look(), true) })
 	}
+}
+
+// Take loads one file now, which this process has written. It returns as Reload does.
+func (w *Watcher) Take(ctx context.Context, path string) {
+	w.inTurn(ctx, func() {
+		state := maps.Clone(w.loaded)
+		if state == nil {
+			state = w.Look()
+		}
+		if state[path] = Stat(path); errors.Is(state[path].Err, fs.ErrNotExist) {
+			delete(state, path)
+		}
+		w.load(state, false)
+	})
 }
 
 // Ready returns an error while a look is stuck, so that changes are not noticed.

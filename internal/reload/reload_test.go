@@ -225,3 +225,30 @@ func TestReloadEndsWithItsContext(t *testing.T) {
 		f.loads("after the stuck look", "zero")
 	})
 }
+
+// Take loads one file: another one that was found changed may be half-written.
+func TestTake(t *testing.T) {
+	f := newFixture(t)
+	other := f.path + "-other"
+	f.Look = func() State { return Stats(f.path, other) }
+	var states []State
+	f.Load = func(state State, all bool) error {
+		if all {
+			t.Error("all are loaded")
+		}
+		states = append(states, state)
+		return nil
+	}
+	f.settle()
+	f.write("one")
+	testkit.WriteFile(t, other, "half")
+	f.Take(t.Context(), f.path)
+	f.must(os.Remove(f.path))
+	f.Take(t.Context(), f.path)
+	if len(states) != 3 || !states[1][f.path].Same(states[1][f.path]) || states[1][other].Err == nil || states[1][f.path].Info.Size() != 3 {
+		t.Fatalf("loaded %v", states)
+	}
+	if _, there := states[2][f.path]; there {
+		t.Error("a file that has gone is loaded")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
@@ -20,6 +21,7 @@ type Access struct {
 	service   *Service
 	conf      *Options // of the service
 	page      *pages.Page
+	who       auth.Identity
 	user      string // the name of the caller
 	anonymous bool   // submissions are stored without a name
 }

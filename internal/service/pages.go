@@ -71,6 +71,7 @@ type PageView struct {
 	// unless the caller may edit the page.
 	Diagnostics []markup.Diagnostic
 	Blocks      []string // for editors: ids of the forms as they are written now, broken ones included
+	NotSaved    error    // why the caller can't save forms here; nil if they can
 }
 
 // Page returns a page that the caller may view, and opens all its forms.
@@ -79,7 +80,9 @@ func (s *Service) Page(ctx context.Context, who auth.Identity, pageID int64) (Pa
 	if err != nil {
 		return PageView{}, err
 	}
-	view := PageView{ID: page.ID, Title: page.Title, Text: page.Text, Lang: page.Lang}
+	view := PageView{
+		ID: page.ID, Title: page.Title, Text: page.Text, Lang: page.Lang, NotSaved: s.maySave(who, page),
+	}
 	if page.Rights.Edit {
 		view.Diagnostics = page.Diagnostics
 		for _, b := range page.Blocks {

@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -138,7 +139,26 @@ type Block struct {
 	Text    string
 	Lang    string         // of the page
 	others  []markup.Block // of the page
+	formID  string         // "" if it can't be read
+	page    pages.View
+	who     auth.Identity
 	service *Service
+}
+
+// Tag identifies the text.
+func (b *Block) Tag() string { return markup.Tag(b.Text) }
+
+// PageTitle is what people call the form if it has no title.
+func (b *Block) PageTitle() string { return b.page.Title }
+
+// Title is what people call the form on the page.
+func (b *Block) Title() string {
+	for _, form := range b.page.Forms {
+		if form.ID == b.formID {
+			return form.Title
+		}
+	}
+	return b.PageTitle()
 }
 
 // Block returns a form as it is written on its page.
@@ -153,7 +173,8 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 	for _, id := range []string{formID, ""} { // what is broken may be the id
 		hasID := func(b markup.Block) bool { return b.FormID == id && b.Text != "" }
 		if i := slices.IndexFunc(page.Blocks, hasID); i >= 0 {
-			return &Block{page.Blocks[i].Text, page.Lang, slices.Delete(slices.Clone(page.Blocks), i, i+1), s}, nil
+			others := slices.Delete(slices.Clone(page.Blocks), i, i+1)
+			return &Block{page.Blocks[i].Text, page.Lang, others, id, page, who, s}, nil
 		}
 	}
 	return nil, noSuchForm(pageID)

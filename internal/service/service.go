@@ -9,11 +9,14 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/store"
 )
@@ -33,6 +36,10 @@ type Options struct {
 	// and values together.
 	MaxSubmission int64
 	MaxFile       int64 // bytes of one file; 0 for DefaultMaxFile
+	// Authors may save forms: users, groups with "@" before them, or Everybody. Without any, saving is off.
+	Authors []string
+	Markup  *markup.Options
+	Log     *slog.Logger // nil for none
 	// Events returns what listeners are to be told of a change, to be stored with it; nil for nothing.
 	// Of an update, before has the values that it changes.
 	Events func(
@@ -47,11 +54,13 @@ type Service struct {
 	idempotencyKey []byte
 	largeWrites    largeWrites
 	writes         writeCounts
+	savers         sync.Map // the names of authors whose save is under way
 }
 
 // New makes a service.
 func New(opts Options) *Service {
 	opts.Zone, opts.MaxFile = cmp.Or(opts.Zone, time.UTC), cmp.Or(opts.MaxFile, DefaultMaxFile)
+	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	return &Service{
 		opts: opts, cursors: newCursors(derive(opts.AnonymousKey, "cursor")),
 		idempotencyKey: derive(opts.AnonymousKey, "idempotency"),
@@ -137,6 +146,9 @@ func Explain(err error) error {
 	case errors.Is(err, store.ErrInDoubt):
 		return &Error{InDoubt, forms.Say("The connection to the database was lost, so this may be stored or not. " +
 			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key."), err}
+	case errors.Is(err, pages.ErrReadOnly):
+		return &Error{Unavailable, forms.Say("The server can't write this page. Nothing was saved. " +
+			"Tell its operator."), err}
 	case errors.Is(err, pages.ErrBusy):
 		return NewError(TooMany, forms.Say("You are asking for too many pages at one time. "+
 			"Wait until some of your requests are answered."))
@@ -187,6 +199,6 @@ func (s *Service) lastForm(sub forms.Submission) *forms.Form {
 func (s *Service) access(page pages.View, form *forms.Form, who auth.Identity) *Access {
 	return &Access{
 		Form: form, PageTitle: page.Title, page: page.Page, Rights: page.Rights,
-		service: s, conf: &s.opts, user: who.Name, anonymous: form.Anonymous,
+		service: s, conf: &s.opts, who: who, user: who.Name, anonymous: form.Anonymous,
 	}
 }

@@ -118,6 +118,10 @@ type Store interface {
 	// Errors: ErrNotFound, also if it is not known, ErrUnavailable.
 	Definition(ctx context.Context, key Key) (forms.Definition, error)
 
+	// FormDefinitions returns the definitions of a form: the MaxDefinitions that were used last.
+	// Errors: ErrUnavailable.
+	FormDefinitions(ctx context.Context, pageID int64, formID string) ([]forms.Definition, error)
+
 	// SweepDefinitions removes the definitions of forms without submissions, of each a day or more after a create has
 	// last used it. Errors: ErrFull, ErrUnavailable.
 	SweepDefinitions(ctx context.Context) error
@@ -216,6 +220,9 @@ func (t Tally) Refusal(n New) error {
 
 // MaxLatest bounds the answer of Latest. Its statements have this number, too.
 const MaxLatest = 200
+
+// MaxDefinitions bounds the answer of FormDefinitions. Its statement has this number, too.
+const MaxDefinitions = 100
 
 // MaxLimit is the highest Limit of New. It bounds how many rows are counted.
 const MaxLimit = 10_000

@@ -112,6 +112,7 @@ func (r *release) settings() ([]file, error) {
 		"formulary.sysusers.conf":  "usr/lib/sysusers.d/formulary.conf",
 		"formulary.tmpfiles.conf":  "usr/lib/tmpfiles.d/formulary.conf",
 		"formulary.env":            environment,
+		"formulary-authors.conf":   "usr/share/doc/formulary/authors.conf",
 	} {
 		f, err := r.read("deploy/systemd/"+name, to, 0o644)
 		if err != nil {

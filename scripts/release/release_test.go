@@ -169,6 +169,7 @@ func TestReleaseCandidate(t *testing.T) {
 var installed = slices.Concat([]string{
 	"-rw------- 0 etc/formulary/formulary.env",
 	"-rwxr-xr-x 0 usr/bin/formulary",
+	"-rw-r--r-- 0 usr/share/doc/formulary/authors.conf",
 	"-rw-r--r-- 0 usr/lib/systemd/system/formulary-backup.service",
 	"-rw-r--r-- 0 usr/lib/systemd/system/formulary-backup.timer",
 	"-rw-r--r-- 0 usr/lib/systemd/system/formulary.service",

@@ -22,6 +22,9 @@ const (
 	SQLStoreDefinition = `INSERT INTO definitions (page_id, form_id, hash, stored, definition) VALUES ($1, $2, $3, {now}, $4)
 		ON CONFLICT (page_id, form_id, hash) DO UPDATE SET stored = excluded.stored`
 
+	sqlFormDefinitions = `SELECT definition FROM definitions WHERE page_id = $1 AND form_id = $2
+		ORDER BY stored DESC LIMIT 100`
+
 	sqlSweepDefinitions = `DELETE FROM definitions WHERE stored < {now} - $1 AND `
 )
 
@@ -59,6 +62,19 @@ type definitionName struct {
 // Definition implements store.Store.
 func (s *Definitions) Definition(ctx context.Context, key store.Key) (forms.Definition, error) {
 	return readDefinition(ctx, s.DB, s.SQLOfSubmission, key.PageID, key.FormID, key.ID)
+}
+
+// FormDefinitions implements store.Store.
+func (s *Definitions) FormDefinitions(
+	ctx context.Context, pageID int64, formID string,
+) (list []forms.Definition, err error) {
+	err = s.DB.Query(ctx, func(next Next) {
+		list = nil
+		for text := ""; next(&text); {
+			list = append(list, forms.NewDefinition(text))
+		}
+	}, sqlFormDefinitions, pageID, formID)
+	return list, Wrap(err, "read the definitions of a form")
 }
 
 // StoreDefinition stores the definition of a new submission, before its create. It stays for keepDefinition at least.

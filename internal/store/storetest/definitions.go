@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -54,6 +55,10 @@ func testDefinitions(t *testing.T, b *bench) {
 	b.reopen(t)
 	fifth := b.create(t, two)
 	b.definitions(t, 3)
+	ofForm, err := b.FormDefinitions(t.Context(), 1, "form")
+	if err != nil || len(ofForm) != 2 || !slices.Contains(ofForm, one.Definition) || !slices.Contains(ofForm, two.Definition) {
+		t.Errorf("definitions of the form: %q, %v", ofForm, err)
+	}
 	for want, records := range map[*store.New][]record{&one: {first, third}, &two: {second, fifth}, &other: {fourth}} {
 		for _, r := range records {
 			b.askedAs(t, r, *want)
