@@ -29,7 +29,7 @@ const module = "github.com/formulary/formulary/"
 //	events → store
 //	store, pages → forms
 //	pages, auth → wiki → forms
-//	web → pagehtml → markup
+//	web → pagehtml, builder → markup
 //	service, web → markup
 //	pages → markup → forms
 //
@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/server":          {"internal/problem", "internal/reload", "internal/panics"},
 	"internal/rest":            {"internal/encode", "internal/request", "internal/service", "internal/forms", "internal/problem"},
-	"internal/web":             {"internal/lang", "internal/web/pagehtml", "internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
+	"internal/web":             {"internal/lang", "internal/web/pagehtml", "internal/web/builder", "internal/encode", "internal/request", "internal/session", "internal/service", "internal/auth", "internal/markup", "internal/forms", "internal/problem"},
 	"internal/encode":          {"internal/table", "internal/request", "internal/service", "internal/forms"},
 	"internal/table":           {"internal/forms"},
 	"internal/request":         {"internal/lang", "internal/service", "internal/auth", "internal/limit", "internal/forms", "internal/problem"},
@@ -63,9 +63,10 @@ var mayImport = map[string][]string{
 	"internal/testsite":            {"internal/pages", "internal/auth", "internal/store", "internal/store/enginetest", "internal/forms", "internal/testkit"},
 	"scripts/gotest":               {"internal/store/pgtest"},
 	"scripts/fill-examples":        {"internal/service", "internal/pages", "internal/auth", "internal/forms", "internal/store/sqlite"},
-	"internal/pages":               {"internal/markup", "internal/forms", "internal/limit", "internal/reload", "internal/wiki", "internal/panics"},
+	"internal/pages":               {"internal/markup", "internal/forms", "internal/durable", "internal/limit", "internal/reload", "internal/wiki", "internal/panics"},
 	"internal/pages/pagestest":     {"internal/pages", "internal/forms"},
 	"internal/web/pagehtml":        {"internal/markup", "internal/forms"},
+	"internal/web/builder":         {"internal/markup", "internal/forms"},
 	"internal/markup":              {"internal/forms"},
 	"internal/auth":                {"internal/durable", "internal/limit", "internal/reload", "internal/wiki"},
 	"internal/wiki":                {"internal/forms", "internal/reload", "internal/panics"},
