@@ -9,13 +9,32 @@ import (
 	"github.com/formulary/formulary/internal/testkit"
 )
 
+// openText signs in and opens the text of the author's page.
+func openText(t *testing.T, server, path string, options browsertest.Options) *browsertest.Page {
+	t.Helper()
+	p := openAuthor(t, server, path, options)
+	showText(p, options.NoScript)
+	return p
+}
+
+// showText opens the tab of the text.
+func showText(p *browsertest.Page, loads bool) {
+	click := func() { p.Click("button", "Text") }
+	if loads {
+		p.Loads(click)
+	} else {
+		click()
+	}
+	p.Wait("the text is shown", func() bool { return p.Has("textbox", "Text of the form") })
+}
+
 // openAuthor signs in and opens the author's page.
 func openAuthor(t *testing.T, server, path string, options browsertest.Options) *browsertest.Page {
 	t.Helper()
 	options.Cookies = login(t, server, "alice", "wonderland")
 	options.Shell = true
 	p := browsertest.Open(t, server+path, options)
-	p.WaitText("Write a form")
+	p.WaitText("New form")
 	return p
 }
 
@@ -26,7 +45,9 @@ func TestAuthor(t *testing.T) {
 	for name, run := range map[string]func(t *testing.T, server string){
 		"while typing": authorWhileTyping, "templates": authorTemplates, "stale answers": authorStaleAnswers,
 		"without JavaScript": authorWithoutJavaScript, "by keyboard": authorByKeyboard, "expired session": authorExpiredSession,
-		"kept": authorKeepsText, "long lines": authorLongLines,
+		"typed into questions": authorKeepsTyped,
+		"kept":                 authorKeepsText, "long lines": authorLongLines, "questions": questionsByClicking,
+		"questions without JavaScript": questionsWithoutJavaScript,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, server) })
 	}
@@ -38,7 +59,7 @@ const written = "form: a\nfields:\n  - {id: name, type: textfield, label: Your n
 // The form follows what is typed. What was typed into the form stays, and so
 // does the last good form while there is an error.
 func authorWhileTyping(t *testing.T, server string) {
-	p := openAuthor(t, server, "/author", browsertest.Options{})
+	p := openText(t, server, "/author", browsertest.Options{})
 	p.Check()
 	p.Fill("Text of the form", written)
 	p.WaitText("Your name")
@@ -89,7 +110,7 @@ const lineEnds = `(() => {
 func authorLongLines(t *testing.T, server string) {
 	long := "# " + strings.Repeat("long ", 40) + strings.Repeat("x", 200) + "  and  spaces\t\ttabs \n\n"
 	for _, width := range []int{360, 0} {
-		p := openAuthor(t, server, "/author", browsertest.Options{Width: width})
+		p := openText(t, server, "/author", browsertest.Options{Width: width})
 		p.Fill("Text of the form", strings.Repeat(long, 10)+written+"  - {id: x, type: dat}")
 		p.WaitText("1 problem")
 		testkit.Same(t, "gutter", browsertest.Eval[string](p, lineEnds), "25 rows ")
@@ -105,9 +126,10 @@ func authorLongLines(t *testing.T, server string) {
 }
 
 func authorTemplates(t *testing.T, server string) {
-	p := openAuthor(t, server, "/author", browsertest.Options{})
+	p := openText(t, server, "/author", browsertest.Options{})
 	for _, name := range []string{"Leave request", "Registration", "Survey with conditions", "Incident report", "Feedback"} {
 		p.Loads(func() { p.Click("link", name) })
+		showText(p, false)
 		p.WaitText("No problems")
 	}
 	p.Check()
@@ -115,13 +137,14 @@ func authorTemplates(t *testing.T, server string) {
 
 // The text is there after a reload. A template does not replace it for good.
 func authorKeepsText(t *testing.T, server string) {
-	p := openAuthor(t, server, "/author", browsertest.Options{})
+	p := openText(t, server, "/author", browsertest.Options{})
 	want := func(text string) {
 		t.Helper()
 		p.Wait("the text is "+text, func() bool { return strings.HasPrefix(p.Value("Text of the form"), text) })
 	}
 	p.Fill("Text of the form", written)
 	p.Reload()
+	showText(p, false)
 	want(written)
 	p.WaitText("What you typed here earlier is back.")
 	p.WaitText("Your name") // its form is shown
@@ -130,6 +153,7 @@ func authorKeepsText(t *testing.T, server string) {
 	}
 	p.Check()
 	p.Loads(func() { p.Click("link", "Survey with conditions") })
+	showText(p, false)
 	p.WaitText("You typed something here earlier.")
 	want("form: survey")
 	p.Check()
@@ -138,10 +162,12 @@ func authorKeepsText(t *testing.T, server string) {
 	want(written)
 	p.WaitText("Your name")
 	p.Reload()
+	showText(p, false)
 	want(written)
 	p.Click("button", "Discard")
 	want("form: survey")
 	p.Loads(func() { p.Click("link", "Feedback") })
+	showText(p, false)
 	want("form: feedback")
 	if strings.Contains(p.Text(), "earlier") {
 		t.Errorf("the text is discarded, and still offered: %s", p.Text())
@@ -152,9 +178,29 @@ func authorKeepsText(t *testing.T, server string) {
 	}
 }
 
+// The title and the open card come back as they were typed, though no button was pressed.
+func authorKeepsTyped(t *testing.T, server string) {
+	p := openAuthor(t, server, "/author", browsertest.Options{})
+	p.Fill("Question", "First")
+	p.Click("button", "Add a question after “question-1”")
+	p.Click("button", "Number")
+	p.Wait("the new question is open", func() bool { return p.Value("Question") == "" })
+	p.Type("Second")
+	p.Fill("Title", "Clean path")
+	p.Reload()
+	p.WaitText("What you typed here earlier is back.")
+	p.Wait("both are back", func() bool { return p.Value("Title") == "Clean path" && p.Value("Question") == "Second" })
+	p.Click("button", "Discard")
+	p.Wait("nothing is left", func() bool { return p.Value("Title") == "" })
+	p.Reload()
+	if strings.Contains(p.Text(), "earlier") {
+		t.Error("nothing differs, and the page offers what was typed")
+	}
+}
+
 // An answer to an old text never replaces that to a newer one.
 func authorStaleAnswers(t *testing.T, server string) {
-	p := openAuthor(t, server, "/author", browsertest.Options{})
+	p := openText(t, server, "/author", browsertest.Options{})
 	for i := range 20 {
 		p.Fill("Text of the form", strings.Replace(written, "Your name", fmt.Sprintf("Name %d", i), 1))
 	}
@@ -162,7 +208,7 @@ func authorStaleAnswers(t *testing.T, server string) {
 }
 
 func authorWithoutJavaScript(t *testing.T, server string) {
-	p := openAuthor(t, server, "/author?template=survey", browsertest.Options{NoScript: true})
+	p := openText(t, server, "/author?template=survey", browsertest.Options{NoScript: true})
 	p.Check()
 	if p.Has("button", "Copy Markdown block") {
 		t.Error("a button that does nothing")
@@ -178,7 +224,7 @@ func authorWithoutJavaScript(t *testing.T, server string) {
 
 // The Tab key leaves the text, and everything can be reached with it.
 func authorByKeyboard(t *testing.T, server string) {
-	p := openAuthor(t, server, "/author", browsertest.Options{})
+	p := openText(t, server, "/author", browsertest.Options{})
 	p.Fill("Text of the form", written)
 	p.WaitText("Your name")
 	var got []string
@@ -194,7 +240,7 @@ func authorByKeyboard(t *testing.T, server string) {
 
 // The text outlives the session.
 func authorExpiredSession(t *testing.T, server string) {
-	p := openAuthor(t, server, "/author", browsertest.Options{ConsoleErrors: true})
+	p := openText(t, server, "/author", browsertest.Options{ConsoleErrors: true})
 	other := p.Tab(server + "/")
 	(&page{Page: other, t: t}).signOut()
 	p.Fill("Text of the form", written)

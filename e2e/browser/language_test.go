@@ -183,5 +183,6 @@ func wantMirrored(t *testing.T, p *page, form string) {
 	want(form+"/submission/1", "an answer in Latin letters", `const d = find(".answers dd"), r = document.createRange();
 		r.selectNodeContents(d); return right(r) === right(d)`)
 	want("/author", "the text beside the numbers of its lines", `const left = (s) => find(s).getBoundingClientRect().left;
+		find(".author").dataset.tab = "text";
 		return left(".gutter div") > left(".editor") + 40`)
 }

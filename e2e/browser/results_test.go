@@ -216,7 +216,7 @@ func TestPickers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, browsertest.Options{})
 	s.store(t, ann, ann+"-secret", lunch, map[string]string{"dish": "Soup"})
-	for _, options := range []browsertest.Options{{}, {Width: 360, NoScript: true}} {
+	for _, options := range []browsertest.Options{{}, {Width: 360, Height: 1000, NoScript: true}} {
 		s.options = options
 		s.options.Shell = true
 		p := s.as(t, eve, lunch+"/results?view=table")

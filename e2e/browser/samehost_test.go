@@ -72,6 +72,7 @@ func TestFormBesideAWiki(t *testing.T) {
 
 	// The author's page shows the form while it is written.
 	p = s.as(t, eve, "/author")
+	showText(p.Page, false)
 	p.Fill("Text of the form", "form: tea\nfields:\n  - {id: kind, type: textfield, label: Which tea?}\n")
 	p.WaitText("Which tea?")
 	p.wantPath("/author")

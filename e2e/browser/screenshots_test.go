@@ -93,8 +93,12 @@ var shots = []shot{
 	{name: "results-own", user: "bob", path: leave + "/results"},
 	{name: "results-none", user: "alice", path: "/page/104/form/helpers/results"},
 	{name: "author", user: "alice", path: "/author?template=survey"},
-	{name: "author-keys", user: "alice", path: "/author", prepare: func(p *page) { p.Click("link", "All keys") }},
+	{name: "author-keys", user: "alice", path: "/author", prepare: func(p *page) {
+		showText(p.Page, false)
+		p.Click("link", "All keys")
+	}},
 	{name: "author-problems", user: "alice", path: "/author", prepare: func(p *page) {
+		showText(p.Page, false)
 		p.Fill("Text of the form", "form: lunch\nfields:\n  - id: meal\n    type: dropdwon\n    label: Meal\n")
 		p.WaitText("did you mean")
 	}},

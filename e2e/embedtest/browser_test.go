@@ -146,6 +146,33 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestTextAsCode: editors learn that the wiki takes a form for code. Others don't.
+func TestTextAsCode(t *testing.T) {
+	const (
+		editable = `<script>RLCONF = {wgArticleId: 101, wgIsProbablyEditable: true}</script>`
+		code     = "<pre>form: a\nfields:\n  - {id: b, type: date}</pre>"
+		body     = code + `<p>&lt;pre class="form"&gt;</p><pre>form: a\nno form</pre><pre><code class="language-yaml form">form: feedback
+fields: []</code></pre><div contenteditable="true">` + code + `</div>` + block
+		note = "The text of a form stands here as code"
+	)
+	heads := map[string]int{mediaWiki: 0, editable: 2, confluence: 0, confluence + `<a id="editPageLink"></a>`: 2}
+	var pages []string
+	for head := range heads {
+		pages = append(pages, wikiPage(head, body))
+	}
+	w := newWikiPages(t, pages, httptest.NewTLSServer)
+	p := browsertest.Open(t, w.one, browsertest.Options{})
+	for i, page := range pages {
+		p.Go(w.one + "/" + strconv.Itoa(i))
+		sources(p, 2)
+		for head, want := range heads {
+			if page == wikiPage(head, body) {
+				testkit.Same(t, head, strings.Count(p.Text(), note), want)
+			}
+		}
+	}
+}
+
 // TestScriptElement: the script element can tell the page's id. Wikis put parts of
 // their pages in place by scripts.
 func TestScriptElement(t *testing.T) {

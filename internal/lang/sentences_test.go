@@ -43,7 +43,7 @@ const inRegexp = `\\.|\[(?:[^\]\\\n]|\\.)*\]`
 // TestScriptsSayMessages: in scripts, too.
 func TestScriptsSayMessages(t *testing.T) {
 	allowed := []string{
-		`"Enter"`, `"Form “{0}”"`, `"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"`, // a key, and what the server replaces
+		`"Enter"`, `"Form “{0}”"`, `"The text of a form stands here as code, so nobody can fill it in. Paste it as a form"`, `"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"`, // a key, and what the server replaces
 		`"use strict"`, `"note draft"`, `"(prefers-color-scheme: dark)"`, `"not all"`, // code, a class, styles
 		"`clamp(12px, ${size}, 24px)`", "`${family.join(\" \")}, var(--font)`",
 		"`formulary ${scheme} ${location.origin} ${fontSize} ${fontFamily}`", // for frame.js
@@ -89,7 +89,6 @@ func TestCodeSaysMessages(t *testing.T) {
 		"author.go: err.Error()", // stands in an element with lang="en"
 		// Messages are recognized by these.
 		"resultquery.go: Choose what to filter by", "resultquery.go: “Value” ", "resultquery.go: columns: the form has no field ",
-		`language.go: "Form “{0}”"`,                // in embed.js, to be replaced
 		"form.go: page for ", "summary.go:  of %q", // hashed, a key of a cache
 		"render.go: form-action 'self'; base-uri 'none'; frame-ancestors ",
 		"static.go: text/css; charset=utf-8", "static.go: text/javascript; charset=utf-8", "html.go: noopener noreferrer nofollow",

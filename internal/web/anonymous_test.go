@@ -76,7 +76,7 @@ func TestBecomesAnonymous(t *testing.T) {
 			e.get("bob", path).wantNoHTML("submissions have")
 		}
 		e.get("bob", poll).want(200, c.forAll)
-		e.get("carol", "/author?page=1&form=poll").
+		e.signedIn("carol").text("/author?page=1&form=poll").
 			want(200, c.report+" (oneSubmission does not count them: the people who sent them can submit again)")
 		e.Write(t, "1.md", c.before) // the first submission fits again
 		e.get("carol", poll).want(200, c.again)

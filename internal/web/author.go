@@ -3,16 +3,12 @@ package web
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
@@ -20,6 +16,7 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/web/builder"
 )
 
 // textControl is the name of the control with the text of a form.
@@ -61,13 +58,21 @@ var examples = []example{
 // authorPage is the text of a form with the form that it makes.
 type authorPage struct {
 	Layout
+	questionsTab
+	saving
+	Tab         string
+	Unread      bool   // it can't be shown as questions
+	Name        choice // of the form, for people
 	Action      string // where the text is sent
+	DraftName   string // see drafts.js
 	Tag         string // of the text on the page when the author began; "" for a new form
 	Changed     bool   // it is another one now
 	For         string
 	Notice      string
 	Text        string
+	Steps       string // see undo.js
 	Typed       bool   // it was sent
+	Unsaved     bool   // it differs from the text at the start
 	Chosen      string // name of the example that is shown, if it is one
 	Examples    []example
 	Diagnostics []markup.Diagnostic
@@ -76,12 +81,16 @@ type authorPage struct {
 	JSON        string
 	PageID      int64
 	FormID      string // of the form on the page; "" for a new form
+	PageTitle   string // the form's name without a title; "" for a new form
 	Blocks      []formBlock
 
 	block    *service.Block // the form on the page; nil for a new form
+	start    builder.Result // what the author began with
 	lang     string         // of the page; "" for a new form
 	Compared bool           // with Looked submissions of the form
 	Looked   int
+
+	addTo, copyOf int64 // ids of the pages that get a new form, and that have the form it copies; 0 for none
 }
 
 // formBlock is the form as part of a page in one format.
@@ -97,31 +106,20 @@ func (c *call) authorPath(pageID int64, formID string) string {
 	return c.alone().path("/author") + "?" + query.Encode()
 }
 
-// author begins to write a form with an example, or with the form of a page.
+// author begins to write a form: empty, with an example, or with the form of a page.
 func (c *call) author() error {
 	c.Log.SetUser(c.Who.Name)
 	if err := c.HoldAuthor(); err != nil {
+		return err
+	}
+	if begins, err := c.beginNew(); begins || err != nil {
 		return err
 	}
 	page, err := c.openBlock(nil)
 	if err != nil {
 		return err
 	}
-	if page.block != nil {
-		return c.showText(page.block.Text, page)
-	}
-	name := examples[0].Name
-	if c.URL.Query().Has("template") {
-		name = c.URL.Query().Get("template")
-	}
-	if !slices.ContainsFunc(examples, func(e example) bool { return e.Name == name }) {
-		return request.NewStatusError(http.StatusNotFound, forms.Say("There is no template of this name."))
-	}
-	page.Chosen = name
-	if name != examples[0].Name {
-		page.lang = lang.English // the first one alone is translated
-	}
-	return c.showText(exampleText(c.Lang, name), page)
+	return c.showAuthor(page, page.start)
 }
 
 // exampleText is an example with its translated texts in a language.
@@ -130,27 +128,38 @@ func exampleText(l *lang.Language, name string) string {
 }
 
 // openBlock opens the form that the address names, if it names one. sent is what its author has sent, if anything.
-func (c *call) openBlock(sent url.Values) (page authorPage, err error) {
-	query := c.URL.Query()
-	if page.Typed = sent != nil; !query.Has("page") {
-		return page, nil
+func (c *call) openBlock(sent url.Values) (*authorPage, error) {
+	query, page := c.URL.Query(), &authorPage{Tab: tabQuestions, Typed: sent != nil, Steps: sent.Get(stepsControl)}
+	page.Action, page.Examples, page.For = c.path("/author"), examples, c.hashUser()
+	page.DraftName = page.For + " " + page.Action
+	if !query.Has("page") {
+		return page, c.openNew(page, query)
 	}
 	page.PageID, _ = request.ParseID(query.Get("page")) // no page has the id 0
 	page.FormID = query.Get("form")
+	var err error
 	page.block, err = c.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
 	if err != nil {
-		return page, err
+		return nil, err
 	}
-	page.lang = page.block.Lang
-	hash := sha256.Sum256([]byte(page.block.Text))
-	tag := hex.EncodeToString(hash[:8])
+	page.lang, page.start.Text, page.PageTitle = page.block.Lang, page.block.Text, page.block.PageTitle()
+	page.Action = c.authorPath(page.PageID, page.FormID)
+	page.DraftName = page.For + " " + page.Action
+	tag := page.block.Tag()
 	page.Tag = cmp.Or(sent.Get(tagControl), tag)
-	page.Changed = page.Tag != tag
-	return page, nil
+	page.Address = c.address(&forms.Form{PageID: page.PageID, ID: page.FormID})
+	page.Changed, page.Opened = page.Tag != tag, page.block.Text
+	if opened := lineFeeds(sent.Get(openedControl)); markup.Tag(opened) == page.Tag {
+		page.Opened = opened
+	}
+	if page.NotSaved = c.whyNotSaved(page.block.MaySave()); page.NotSaved == nil {
+		page.Settings, err = c.pageSettings(page, sent)
+	}
+	return page, err
 }
 
-// showWritten shows the form of a text that was sent. Nothing is stored.
-func (c *call) showWritten() error {
+// click answers a button of the author's page. Nothing is stored.
+func (c *call) click() error {
 	c.Log.SetUser(c.Who.Name)
 	if err := c.HoldAuthor(); err != nil {
 		c.CloseUnread(c.w)
@@ -160,11 +169,14 @@ func (c *call) showWritten() error {
 	if err != nil {
 		return err
 	}
+	if sent.Get(forControl) != c.hashUser() {
+		return errOtherUser
+	}
 	page, err := c.openBlock(sent) // who may not edit the page learns nothing of it
 	if err != nil {
 		return err
 	}
-	return c.showText(sent.Get(textControl), page)
+	return c.press(page, sent.Get(doControl), sent)
 }
 
 var errFormTooLong = request.NewStatusError(http.StatusRequestEntityTooLarge,
@@ -172,65 +184,89 @@ var errFormTooLong = request.NewStatusError(http.StatusRequestEntityTooLarge,
 		forms.SizeText(markup.MaxBlockBytes)))
 
 // resumeAuthor shows the text that was there before its author had to sign in
-// again.
+// again. The button that was pressed does nothing.
 func (c *call) resumeAuthor(typed url.Values) error {
 	page, err := c.openBlock(typed)
 	if err != nil {
 		return err
 	}
 	page.Notice = c.Lang.Text("You are signed in again, and the text is as you left it.")
-	return c.showText(typed.Get(textControl), page)
+	return c.press(page, "", typed)
 }
 
-// showText shows a text and its form. page holds what else the page says.
-func (c *call) showText(text string, page authorPage) error {
-	page.Text = strings.ToValidUTF8(lineFeeds(text), "\uFFFD")
-	page.PageID = cmp.Or(page.PageID, authorPageID)
-	if err := c.readText(&page); err != nil {
-		return err
-	}
-	page.Layout, page.Action = c.layout(c.Lang.Text("Write a form")), c.path("/author")
-	if page.Tag != "" {
-		page.Layout = c.layout(c.Lang.Text("Edit the form {0}", page.FormID))
-		page.Action = c.authorPath(page.PageID, page.FormID)
-	}
-	page.Script, page.LangForm, page.Wide = "author.js", "written", true
-	page.For, page.Examples = c.hashUser(), examples
-	return c.render(http.StatusOK, "author", &page)
-}
-
-// readText adds the problems of the text and the form that it makes. A text can be
-// made to take a core for a while.
-func (c *call) readText(page *authorPage) error {
-	if err := c.takeTurn(); err != nil {
+// showAuthor shows a text in its tab. page holds what else the page says.
+func (c *call) showAuthor(page *authorPage, result builder.Result) error {
+	if err := c.takeTurn(); err != nil { // a text can be made to take a core for a while
 		return err
 	}
 	defer c.endTurn()
+	page.Text, page.Unsaved = result.Text, result.Text != page.start.Text
+	if page.block != nil {
+		page.Name = choice{Label: page.block.Title(), Lang: page.lang}
+	}
+	if page.Tab == tabQuestions && !c.readCards(page, result) {
+		page.Tab, page.Unread = tabText, true
+	}
+	switch {
+	case page.Tab != tabQuestions:
+		if err := c.readText(page); err != nil {
+			return err
+		}
+	case !page.Form.Broken:
+		page.Blocks = formBlocks(page.Text)
+	}
+	page.Layout = c.layout(c.Lang.Text("New form"))
+	if page.Tag != "" {
+		page.Layout = c.layout(c.Lang.Text("Edit the form {0}", page.Name.Label))
+	}
+	if len(page.Errors) > 0 {
+		page.Title = c.Lang.Text("Error: {0}", page.Title)
+	}
+	page.Script, page.LangForm, page.Wide = "author.js", "written", true
+	err := c.render(http.StatusOK, "author", page)
+	if page.Tab != tabQuestions || !errors.Is(err, errPageTooLarge) {
+		return err
+	}
+	page.Tab, page.Form = tabText, nil
+	if err := c.readText(page); err != nil {
+		return err
+	}
+	return c.render(http.StatusOK, "author", page)
+}
+
+// readText adds the problems of the text and the form that it makes.
+func (c *call) readText(page *authorPage) error {
 	block, diagnostics := markup.ParseForm(page.PageID, page.lang, []byte(page.Text), c.Site.Markup)
 	page.Diagnostics = diagnostics
 	if block.Form == nil {
 		return nil
 	}
 	page.Blocks = formBlocks(page.Text)
-	if page.block != nil {
-		if err := c.compare(page, block); err != nil {
+	if page.block != nil && page.Tab == tabText {
+		found, looked, err := c.compare(page, page.Text, block)
+		if err != nil {
 			return err
 		}
+		for _, w := range found {
+			page.Diagnostics = append(page.Diagnostics, w.Diagnostic)
+		}
+		page.Compared, page.Looked = true, looked
 	}
 	return c.preview(page, block.Form)
 }
 
-// compare adds what the form would do to submissions that are stored.
-func (c *call) compare(page *authorPage, block markup.Block) error {
+// compare returns what the form would do to submissions that are stored, and how many it has looked at.
+func (c *call) compare(page *authorPage, text string, block markup.Block) (list []warning, looked int, err error) {
 	found, looked, err := page.block.Report(c.Context(), block.Form)
+	former, _ := markup.ParseForm(page.PageID, page.lang, []byte(page.block.Text), c.Site.Markup)
 	for _, f := range found {
-		d := markup.Diagnostic{Severity: markup.Warning}
-		d.Line, d.Column = block.Position([]byte(page.Text), f)
-		d.Message, d.Hint = f.Message()
-		page.Diagnostics = append(page.Diagnostics, d)
+		w := warning{Say: inWords(f, former.Form, block.Form)}
+		w.Severity = markup.Warning
+		w.Line, w.Column = block.Position([]byte(text), f)
+		w.Message, w.Hint = f.Message()
+		list = append(list, w)
 	}
-	page.Compared, page.Looked = true, looked
-	return err
+	return list, looked, err
 }
 
 // preview adds the form and its JSON to the page.

@@ -96,6 +96,7 @@ type browser struct {
 	at     string // scheme and host
 	client *http.Client
 	accept string // languages, as in the header Accept-Language
+	site   string // where its POSTs come from, as in the header Sec-Fetch-Site; "" as a program
 
 	mu    sync.Mutex
 	asked []*noted
@@ -143,6 +144,9 @@ func (b *browser) RoundTrip(r *http.Request) (*http.Response, error) {
 	received.Header = r.Header
 	if b.accept != "" {
 		received.Header.Set("Accept-Language", b.accept)
+	}
+	if b.site != "" && r.Method == http.MethodPost {
+		received.Header.Set("Sec-Fetch-Site", b.site)
 	}
 	if r.ContentLength > 0 {
 		received.ContentLength = r.ContentLength
@@ -385,6 +389,15 @@ func (a *answer) wantHeader(pairs ...string) {
 	for pair := range slices.Chunk(pairs, 2) {
 		testkit.Same(a.t, a.path+": "+pair[0], a.header.Get(pair[0]), pair[1])
 	}
+}
+
+// formValues are what the hidden controls of a form of the page hold.
+func formValues(a *answer, form string) url.Values {
+	values := url.Values{}
+	for _, n := range find(a.find(form)[0], "input") {
+		values.Add(attribute(n, "name"), attribute(n, "value"))
+	}
+	return values
 }
 
 func rawText(n *html.Node) string {

@@ -32,6 +32,7 @@ type formView struct {
 	Hidden  url.Values // the controls that are no questions; see keyControl
 	Errors  []errorLine
 	Retired []retiredAnswer
+	Intro   linkedText
 
 	Fixed      string      // JSON of the values that count for conditions and can't be set, by field id; "" for none
 	Definition template.JS // for the module that shows and hides questions; "" without conditions
@@ -148,8 +149,13 @@ func (c *call) formView(id string, f *forms.Form, with filling) (*formView, erro
 	}
 	with.lang, with.maxFile, with.today = c.Lang, c.Site.Backend.Service.MaxFile(), c.Site.Backend.Service.Today()
 	sections, questions := layOut(id, f, with)
+	language := cmp.Or(f.Lang, with.tag)
+	if with.access != nil {
+		language = with.access.Lang()
+	}
 	return &formView{
-		ID: id, Sections: sections, Errors: summarize(questions, with), Retired: with.retired, Typed: with.typed,
+		Intro: linkedText{linkText(f.Intro), language, c.Framed}, ID: id, Sections: sections,
+		Errors: summarize(questions, with), Retired: with.retired, Typed: with.typed,
 		Definition: conditionsOf(f), Fixed: fixedValues(questions),
 		Required: slices.ContainsFunc(questions, func(q *question) bool { return q.Required && !q.Locked }),
 	}, nil

@@ -85,7 +85,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 func (c *call) newFormPage(access *service.Access, with filling) (*formPage, error) {
 	page := &formPage{Layout: c.formLayout("", access)}
 	page.Problems = Problems{List: access.Diagnostics(), Earlier: true} // the link above edits the form
-	page.Script, page.About.FormLink = "form.js", false
+	page.Script, page.About.FormLink, page.About.Shortcuts = "form.js", false, c.shortcuts(access, onForm)
 	var err error
 	if page.About.Findings, err = access.Findings(c.Context()); err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ var resumedNotice = forms.Say("You are signed in again, and the form is as you l
 // sentPage says that an anonymous submission is stored.
 type sentPage struct {
 	Layout
-	Thanks []textPart
+	Thanks linkedText
 }
 
 func (c *call) sent() error {
@@ -228,5 +228,6 @@ func (c *call) sent() error {
 		return c.redirect(c.formPath(access.Form))
 	}
 	layout := c.formLayout(c.Lang.Text("Sent"), access)
-	return c.render(http.StatusOK, "sent", &sentPage{layout, linkText(access.Form.Thanks)})
+	thanks := linkedText{linkText(access.Form.Thanks), layout.Lang, c.Framed}
+	return c.render(http.StatusOK, "sent", &sentPage{layout, thanks})
 }

@@ -121,10 +121,10 @@ func TestAuthorLanguages(t *testing.T) {
 	text := strings.Replace(tripForm, "en: City, ", "", 1)
 	_, b := newAlice(t, page1("lang: da\n", text))
 	const path = "/author?form=f&page=1"
-	previews := textsOf(b.reads("fr").get(path).find(".language"))
+	previews := textsOf(b.reads("fr").text(path).find(".language"))
 	testkit.Diff(t, "previews", previews, []string{"da Tjenesterejse", "en Business trip", "de Dienstreise"})
 	for accept, want := range map[string]string{"fr": "By", "de": "Stadt", "en": "By"} { // which has no English text
-		p := b.reads(accept).get(path)
+		p := b.reads(accept).text(path)
 		p.wantHTML(`&#34;label&#34;: &#34;` + want + `&#34;`)
 		b.send(path, p.values()).wantHTML(`&#34;label&#34;: &#34;` + want + `&#34;`)
 	}

@@ -19,7 +19,8 @@ type homePage struct {
 	Edited formList // is on a page that the caller may edit
 	Some   bool     // a form was found, though it may be in neither list
 	Latest []latestRow
-	Editor bool // of any page
+	Editor bool   // of any page
+	New    string // path of a new form; "" for people who may save none
 }
 
 // formList is the first forms by title.
@@ -33,6 +34,7 @@ type formRow struct {
 	*service.Access
 	Available service.Availability
 	Waiting   waitingLink // on a page that the caller may edit
+	Shortcuts *shortcuts  // the same
 }
 
 // waitingLink leads to the submissions that wait for the caller, an editor.
@@ -71,6 +73,9 @@ func (c *call) home() error {
 	}
 	page := &homePage{Layout: c.layout(c.Lang.Text("Forms")), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
 	page.Wide = true
+	if c.Backend.Service.MayAuthor(c.Who) == nil {
+		page.New, page.Script = c.newPath(nil), "home.js"
+	}
 	found, err := c.Backend.Service.Search(c.Who, all, page.Query)
 	if err != nil {
 		return err
@@ -118,7 +123,7 @@ func (c *call) listForms(page *homePage, found []*service.Access) (err error) {
 	rows := page.Edited.Rows
 	waiting, err := c.countWaiting(homeCounts, edited[:len(rows)]...)
 	for i, link := range waiting {
-		rows[i].Waiting = link
+		rows[i].Waiting, rows[i].Shortcuts = link, c.shortcuts(link.Access, onHome)
 	}
 	slices.SortStableFunc(rows, func(a, b formRow) int {
 		return cmp.Compare(min(len(b.Waiting.Number), 1), min(len(a.Waiting.Number), 1))

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/request"
 )
@@ -75,8 +76,14 @@ func (s *Site) newSpoken(l *lang.Language) *spoken {
 	for _, name := range scripts {
 		source = append(source, readStatic(name)...)
 	}
-	title, _ := json.Marshal(l.Text("Form “{0}”", "{0}")) // strings can be encoded
-	embed := bytes.Replace(readStatic("embed.js"), []byte(`"Form “{0}”"`), title, 1)
+	embed := readStatic("embed.js")
+	for _, text := range []*forms.Message{
+		forms.Say("Form “{0}”", "{0}"),
+		forms.Say("The text of a form stands here as code, so nobody can fill it in. Paste it as a form"),
+	} {
+		said, _ := json.Marshal(l.Say(text)) // strings can be encoded
+		embed = bytes.Replace(embed, []byte(`"`+text.Text+`"`), said, 1)
+	}
 	return &spoken{
 		parseTemplates(s.Backend.BasePath, s.static, s.Backend.Service.Zone(), l),
 		request.NewAsset(l.ScriptMessages(source)), request.NewAsset(embed),

@@ -19,6 +19,7 @@ type Notes struct {
 	Readers   []string        // the first of those that the page names
 	More      int             // readers that are left out
 	Notice    string
+	Intro     linkedText     // of a closed form: others show it with their questions
 	Submitted bool           // an anonymous form that takes one submission has it
 	Closed    *forms.Message // why the form takes no submissions; nil while it does
 	Until     time.Time      // when it closes, in the zone of its day; zero if it does not
@@ -44,6 +45,9 @@ func (c *call) notes(access *service.Access) (Notes, error) {
 		return n, err
 	}
 	n.tell(available)
+	if n.Closed != nil {
+		n.Intro = linkedText{linkText(n.Form.Intro), access.Lang(), c.Framed}
+	}
 	n.Submitted = n.Form.Anonymous && available.Answered
 	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -17,6 +18,7 @@ type wikiPage struct {
 	Layout
 	Problems Problems
 	Pieces   []pieceView
+	Add      string // path of a new form for the page; "" for people who can't save it there
 }
 
 // pieceView is a piece of a page. Form is set if the piece is a form that can be shown.
@@ -61,6 +63,9 @@ func (c *call) page() error {
 	}
 	page := &wikiPage{Layout: c.layout(view.Title), Problems: c.problems(view.Diagnostics, view.ID, view.Blocks...)}
 	page.Script, page.Lang = "form.js", view.Lang
+	if view.NotSaved == nil {
+		page.Add = c.newPath(url.Values{addParameter: {formatID(id)}})
+	}
 	page.Problems.Earlier = !slices.ContainsFunc(pieces, func(p pagehtml.Piece) bool { return p.Missing })
 	shown, room, filled := 0, maxPageHTML, 0
 	for _, piece := range pieces {

@@ -40,6 +40,11 @@ func parseTemplates(base string, static *staticFiles, zone *time.Location, l *la
 		"minute":       func(t time.Time) string { return l.Time(t.In(zone)) },
 		"iso":          func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"languages":    func() template.HTML { return options },
+		"kinds":        kindButtons(l),
+		"plus":         func(i int) int { return i + 1 },
+		"control":      control,
+		"idOf":         idOf,
+		"faulty":       faulty,
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())
@@ -61,6 +66,8 @@ type Layout struct {
 	Call    *call
 	User    string // "" for none
 	Framed  bool
+	Writes  bool   // the header leads to the author's page
+	Done    *done  // just now; nil for nothing
 	About   *about // the form that the page is about; nil for none
 	Lang    string // language tag of the page's own texts, or ""
 	Script  string
@@ -80,6 +87,7 @@ type about struct {
 	FormLink           bool            // its title differs from that of the page
 	Results            string          // path; "" if the caller can see no results
 	Edit               string          // path of its text; "" unless the caller may edit the page
+	Shortcuts          *shortcuts      // nil on pages without
 	Findings           []forms.Finding // see service.Access.Findings
 	Back               string          // path of the results that the page was opened from; or ""
 }
@@ -99,7 +107,8 @@ func (c *call) about(access *service.Access) *about {
 
 // layout is that of a page for the caller.
 func (c *call) layout(title string) Layout {
-	l := Layout{Title: title, Call: c, User: c.Who.Name, Framed: c.Framed}
+	l := Layout{Title: title, Call: c, User: c.Who.Name, Framed: c.Framed, Done: c.done()}
+	l.Writes = !errors.Is(c.Backend.Service.MayAuthor(c.Who), service.ErrNoAuthor)
 	if c.Site.Sessions != nil && !c.Who.ByWikiCookies {
 		l.Logout = c.path("/logout")
 	}

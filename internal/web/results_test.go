@@ -81,7 +81,14 @@ func pathOf(page *answer, id string) string { return rowPaths(page)[slices.Index
 // mine are path and text of the submissions in the list of somebody's own.
 func (a *answer) mine() (items [][2]string) {
 	for _, li := range a.find(".rows li") {
-		items = append(items, [2]string{attribute(find(li, "a")[0], "href"), textOf(li)})
+		if len(find(li, ".row-name")) == 0 {
+			continue // of a menu
+		}
+		text := textOf(li)
+		for _, menu := range find(li, ".picker") {
+			text = strings.TrimSuffix(text, " "+textOf(menu))
+		}
+		items = append(items, [2]string{attribute(find(li, "a")[0], "href"), text})
 	}
 	return items
 }

@@ -188,14 +188,8 @@ const maxOutcomeAddress = 7 << 10
 // goOnWith leads to the results, which tell the outcome: a reload of that page changes nothing again. An outcome that
 // is too long for an address is told at once.
 func (c *call) goOnWith(o outcome) error {
-	var text bytes.Buffer
-	w, _ := flate.NewWriter(&text, flate.BestCompression) // there is such a level
-	_ = json.NewEncoder(w).Encode(o)                      // a buffer takes all
-	_ = w.Close()
-	aead, boundTo := c.outcomes()
-	sealed := aead.Seal(nil, nil, text.Bytes(), boundTo) //nolint:gosec // it makes a random nonce of its own
-	done := outcomeParameter + "=" + base64.RawURLEncoding.EncodeToString(sealed)
-	to := withQuery(c.URL.EscapedPath(), c.URL.RawQuery, done)
+	path := c.URL.EscapedPath()
+	to := withQuery(path, c.URL.RawQuery, outcomeParameter+"="+c.seal(o, path))
 	if len(to) > maxOutcomeAddress {
 		return c.showResults(o)
 	}
@@ -204,17 +198,32 @@ func (c *call) goOnWith(o outcome) error {
 
 // outcome reads the outcome in the address. It has no text if there is none for this editor and form.
 func (c *call) outcome() (o outcome) {
-	sealed, _ := base64.RawURLEncoding.DecodeString(c.URL.Query().Get(outcomeParameter)) // what is none can't be opened
-	aead, boundTo := c.outcomes()
-	if text, err := aead.Open(nil, nil, sealed, boundTo); err == nil {
-		_ = json.NewDecoder(flate.NewReader(bytes.NewReader(text))).Decode(&o) // it is one of ours
-	}
+	c.unseal(outcomeParameter, c.URL.EscapedPath(), &o)
 	o.Status = http.StatusOK
 	return o
 }
 
-func (c *call) outcomes() (aead cipher.AEAD, boundTo []byte) {
-	return session.AEAD(c.Site.Key, "outcome"), []byte(c.hashUser() + c.URL.EscapedPath())
+// seal encrypts a value for an address. This user alone can have it read, and only where it is bound to the same.
+func (c *call) seal(value any, boundTo string) string {
+	var text bytes.Buffer
+	w, _ := flate.NewWriter(&text, flate.BestCompression) // there is such a level
+	_ = json.NewEncoder(w).Encode(value)                  // a buffer takes all
+	_ = w.Close()
+	aead, bound := c.outcomes(boundTo)
+	sealed := aead.Seal(nil, nil, text.Bytes(), bound) //nolint:gosec // it makes a random nonce
+	return base64.RawURLEncoding.EncodeToString(sealed)
+}
+
+// unseal reads the value of a parameter of the address. It returns false if there is none.
+func (c *call) unseal(parameter, boundTo string, value any) bool {
+	sealed, _ := base64.RawURLEncoding.DecodeString(c.URL.Query().Get(parameter)) // what is none can't be opened
+	aead, bound := c.outcomes(boundTo)
+	text, err := aead.Open(nil, nil, sealed, bound)
+	return err == nil && json.NewDecoder(flate.NewReader(bytes.NewReader(text))).Decode(value) == nil
+}
+
+func (c *call) outcomes(boundTo string) (aead cipher.AEAD, bound []byte) {
+	return session.AEAD(c.Site.Key, "outcome"), []byte(c.hashUser() + boundTo)
 }
 
 // writeRow writes to a submission, with the current rights. It returns its tag after that, "" if

@@ -28,8 +28,10 @@ var stylesheets = []string{"tokens.css", "base.css", "form.css", "results.css", 
 // scripts are the modules that pages load, and those that modules import.
 var scripts = []string{
 	"answers.js", "author.js", "conditions.js", "controls.js", "docs.js", "dom.js", "drafts.js", "files.js", "form.js",
-	"frame.js", "messages.js", "print.js", "results.js", "session.js", "signin.js", "storage.js", "text.js", "times.js",
-	"translate.js", "upload.js",
+	"frame.js", "home.js", "messages.js", "print.js", "questions.js", "results.js", "session.js", "signin.js",
+	"storage.js",
+	"text.js", "times.js",
+	"translate.js", "undo.js", "upload.js",
 }
 
 // staticFiles serves the stylesheets and scripts below a path with a fingerprint of

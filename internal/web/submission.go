@@ -26,7 +26,7 @@ type submissionPage struct {
 	Sent       bool        // it was sent just now
 	Saved      bool        // or changed
 	Focus      string      // what was pressed to change it: id of a field, or setControl; "" for nothing on this page
-	Thanks     []textPart
+	Thanks     linkedText
 	Decisions  []answerView // what editors answer
 	Answers    []answerView // all others
 	Unanswered []string     // labels of questions
@@ -281,7 +281,7 @@ func (st stored) show(typed filling) (err error) {
 		page.Title, page.Errors = c.Lang.Text("Error: {0}", page.Title), []errorLine{{Text: c.Lang.Say(typed.why.reason)}}
 	}
 	if page.Sent {
-		page.Thanks = linkText(form.Thanks)
+		page.Thanks = linkedText{linkText(form.Thanks), page.Lang, c.Framed}
 	}
 	if !c.Framed { // where a page can't take the focus, and nothing is deleted
 		page.Focus = query.Get("saved")

@@ -125,3 +125,28 @@ func TestNoAnswerIsNotPreselected(t *testing.T) {
 	b.fill(change, "kind", "").want(200)
 	e.wantStored("survey", "kind", "", "state", "open")
 }
+
+// The introduction stands above the questions wherever they are answered, and on a closed form.
+func TestIntro(t *testing.T) {
+	const text = "intro: {en: 'See https://x.example/', de: Hallo}\nfields: [{id: a, type: textfield, required: true}]\n```\n\n"
+	e, b := newAlice(t, map[string]string{
+		"1.md": "---\nedit: [alice]\n---\n```form\nform: open\n" + text + "```form\nform: over\ncloses: 2025-11-14\n" + text,
+	})
+	preview := with(b.get("/author?page=1&form=over").values(), "_tab", "preview")
+	sent := b.fill("/page/1/form/open", "a", "x")
+	for path, p := range map[string]*answer{
+		"form": b.get("/page/1/form/open"), "refused": b.fill("/page/1/form/open"), "change": b.get(sent.submission() + "/change"),
+		"closed": b.get("/page/1/form/over"), "preview": b.send("/author?page=1&form=open", preview),
+	} {
+		intros := textsOf(p.find("p.linked[lang=\"en\"]"))
+		testkit.Diff(t, path, intros, []string{"See https://x.example/"})
+		if at := strings.Index(p.body, `data-field="a"`); at >= 0 && at < strings.Index(p.body, "linked") {
+			t.Errorf("%s: the introduction is below a question", path)
+		}
+	}
+	testkit.Same(t, "page", len(b.get("/page/1").find("p.linked")), 2)
+	e.framed("alice", "/embed/page/1/form/open").wantHTML(` rel="noopener" target="_blank">https://x.example/</a>`)
+	for _, path := range []string{sent.path, sent.submission(), "/page/1/form/open/results", "/"} {
+		b.get(path).wantNoHTML("x.example")
+	}
+}

@@ -87,6 +87,7 @@ var routes = []route{
 	{pattern: "POST /login", handler: (*call).login, framed: true, public: true},
 	{pattern: "POST /logout", handler: (*call).logout, framed: true, public: true},
 	{pattern: "GET /{$}", handler: (*call).home},
+	{pattern: "POST /{$}", handler: (*call).shortcut},
 	{pattern: "GET /page/{pageId}", handler: (*call).page},
 	{pattern: "GET /page/{pageId}/form/{formId}", handler: (*call).showForm, framed: true},
 	{
@@ -119,7 +120,7 @@ var routes = []route{
 	{pattern: "GET /page/{pageId}/form/{formId}/results.xlsx", handler: export(encode.XLSX)},
 	{pattern: "GET /page/{pageId}/form/{formId}/results.ndjson", handler: export(encode.NDJSON)},
 	{pattern: "GET /author", handler: (*call).author},
-	{pattern: "POST /author", handler: (*call).showWritten, resume: (*call).resumeAuthor},
+	{pattern: "POST /author", handler: (*call).click, resume: (*call).resumeAuthor},
 }
 
 // New makes the pages.

@@ -1,14 +1,17 @@
-// Shows a form while its text is written. Without this script, a button does it.
-// drafts.js keeps the text.
+// Shows a form while it is written. Without this script, buttons do it.
+// drafts.js keeps the text, and what undo.js takes back.
 
 import { keepAnswers } from "./answers.js";
 import { announce, create } from "./dom.js";
+import { noteSending } from "./drafts.js";
 import { attach } from "./form.js";
+import { addChoice, placeOf, prepareChoices, press, refocus, takeWords } from "./questions.js";
 import { t } from "./text.js";
+import { newHistory } from "./undo.js";
 
 // Milliseconds without typing before the form is shown again. A form of a page is compared with its submissions, too.
 const pause = document.querySelector("[name=_tag]") ? 1000 : 300;
-const parts = ["problems", "preview", "copy", "json"]; // ids
+const parts = ["tabs", "questions", "problems", "preview", "copy", "json", "bar"]; // ids
 
 /** @type {(id: string) => any} */
 const byId = (id) => document.getElementById(id);
@@ -16,31 +19,94 @@ const byId = (id) => document.getElementById(id);
 const text = byId("text");
 const gutter = /** @type {HTMLElement} */ (document.querySelector("[data-gutter]"));
 const failure = /** @type {HTMLElement} */ (document.querySelector("[data-failure]"));
-const served = new Map(); // by id of a part: its HTML as the server sent it
+const typed = /** @type {HTMLInputElement} */ (document.querySelector("input[name=_typed]"));
+const served = new Map(parts.map((id) => [id, byId(id).outerHTML])); // by id of a part: its HTML as the server sent it
 
 let shown = text.defaultValue; // the text whose form is shown
+let [untouched, noted] = ["", ""]; // what its controls had at first; what this script has put into the control "typed"
+const isOfQuestions = (name) => /^[fq](-|$)|^_(view|edit|people)$/.test(name);
 let timer;
 let request = new AbortController();
+/** @type {{ button: HTMLButtonElement | null } | null} */
+let work = null; // what the server is doing for a button
+let pointerDown = false;
+let signedOut = false;
+const steps = newHistory(/** @type {any} */ (document.querySelector("input[name=_steps]")), text);
 
 text.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(update, pause);
+  steps.note(t("Change of the text"));
   numberLines();
 });
 text.addEventListener("scroll", scrollGutter);
-text.form.addEventListener("change", followText); // drafts.js has put back or discarded what was typed
+text.form.addEventListener("change", onChange);
+text.form.addEventListener("input", ({ target }) => /** @type {HTMLElement} */ (target).closest("#questions") && noteTyped());
+text.form.addEventListener("formdata", ({ formData }) => replaceTyped(formData));
+text.form.addEventListener("submit", onSubmit);
 document.addEventListener("click", onClick);
-addEventListener("pageshow", followText); // so has the browser, perhaps
+for (const event of ["pointerdown", "pointerup", "pointercancel"]) {
+  document.addEventListener(event, () => (pointerDown = event === "pointerdown"), true);
+}
+addEventListener("pageshow", followText); // the browser has put back what was typed, perhaps
+prepareChoices();
+untouched = controls();
 prepare();
+steps.settle();
+
+/** A change of the text by drafts.js is told by a hidden control. */
+function onChange({ target }) {
+  if (target.type === "hidden") {
+    steps.settle();
+    followText();
+  } else if (target.matches("[data-apply]")) {
+    target.focus({ preventScroll: true }); // it keeps the focus
+    press("apply");
+  } else if (target.closest("#questions")) {
+    applyQuietly();
+  }
+}
 
 function followText() {
   numberLines();
   update();
 }
 
+/** What the controls of the questions have, as JSON. */
+function controls() {
+  return JSON.stringify([...new FormData(text.form)].filter(([name]) => isOfQuestions(name)));
+}
+
+/** The draft has changed the text, or what is typed into the questions, and its answer is not there yet. */
+function isStale() {
+  return text.value !== shown || typed.value !== noted;
+}
+
+/** Has the draft hold what is typed into the questions, and not in the text yet. A long list is left out. */
+function noteTyped() {
+  if (!isStale()) {
+    const now = controls();
+    const isNew = text.value !== text.defaultValue || now !== untouched;
+    typed.value = noted = isNew && now.length > 2 && now.length < 30_000 ? now : "";
+    typed.dispatchEvent(new Event("input", { bubbles: true })); // for drafts.js
+  }
+}
+
+/** The questions that are shown may be those of another text. Then what a draft has is sent in place of their controls. */
+function replaceTyped(data) {
+  data.delete("_typed");
+  if (isStale()) {
+    [...data.keys()].filter(isOfQuestions).forEach((name) => data.delete(name));
+    if (typed.value !== noted) {
+      JSON.parse(typed.value || "[]").forEach(([name, value]) => data.append(name, value));
+    }
+  }
+}
+
 function prepare() {
   attach();
   document.querySelectorAll("[data-copy]").forEach((copy) => copy.removeAttribute("hidden"));
+  offerUndo();
 }
 
 /** The gutter wraps the same lines at the same width, so that each number stands beside its line. */
@@ -60,25 +126,20 @@ function scrollGutter() {
   gutter.scrollTop = text.scrollTop;
 }
 
-async function update() {
+/** Sends the text. Returns the answer if it is the same page. */
+async function ask(button) {
   request.abort();
-  const sent = text.value;
-  if (sent === shown) {
-    return;
-  }
   request = new AbortController();
   const { signal } = request;
+  const data = new FormData(text.form, button);
   try {
-    const response = await fetch(text.form.action, { method: "POST", body: new FormData(text.form), signal });
+    const response = await fetch(text.form.action, { method: "POST", body: data, signal });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    if (page.getElementById("password")) {
-      fail(t("You are not signed in any more. Press “Show the form” to sign in: the text stays."));
-    } else if (!page.getElementById("problems")) {
-      fail(page.querySelector("main p")?.textContent);
-    } else {
-      shown = sent;
-      show(page);
+    if (page.getElementById("problems")) {
+      return page;
     }
+    signedOut = page.getElementById("password") !== null;
+    fail(signedOut ? t("You are not signed in any more. Press any button to sign in: the text stays.") : page.querySelector("main p")?.textContent);
   } catch {
     if (!signal.aborted) {
       fail(t("The server did not answer."));
@@ -86,54 +147,173 @@ async function update() {
   }
 }
 
+/** Shows the form of the text. */
+async function update() {
+  if (!isStale()) {
+    return;
+  }
+  const [sent, sentTyped] = [text.value, typed.value];
+  byId("questions").inert = true; // what is typed there now would be lost
+  const page = await ask(null);
+  if (page) {
+    [shown, noted] = [sent, sentTyped];
+    if (sentTyped) {
+      take(page);
+      page.querySelector("[data-notice]")?.remove(); // nothing was pressed
+    }
+    show(page);
+  }
+}
+
+/** A second press, before the answer to the first one, would mean a question that has moved meanwhile. */
+const busy = () => work !== null && work.button?.value !== "apply";
+
+/** Has the server do what a button says. */
+async function onSubmit(event) {
+  const button = event.submitter;
+  if (signedOut || button?.name === "_update" || button?.matches("[data-whole]")) {
+    noteSending(text.form);
+    return; // the browser shows the answer
+  }
+  event.preventDefault();
+  if (busy() || (button?.value === "choice" && addChoice())) {
+    return;
+  }
+  const [mine, place] = [{ button }, placeOf(button)];
+  work = mine;
+  const page = await ask(button);
+  if (work !== mine) {
+    return;
+  }
+  work = null;
+  if (page) {
+    take(page);
+    show(page);
+    refocus(place);
+    announce(byId("questions").querySelector("[data-notice] p")?.textContent ?? "");
+  }
+}
+
+/** Takes over the text of an answer. */
+function take(page) {
+  steps.settle();
+  text.value = shown = page.getElementById("text").value;
+  steps.note(page.getElementById("questions").dataset.step ?? t("Change of the text"));
+  steps.settle();
+  numberLines();
+  noted = typed.value;
+}
+
+/** Has the text follow what is typed into a question, so that it is in the draft. What is being pressed must not change. */
+async function applyQuietly() {
+  if (pointerDown) {
+    setTimeout(applyQuietly, pause);
+    return;
+  }
+  const page = work ? null : await ask(null);
+  if (page && !work && !pointerDown) {
+    take(page);
+    takeWords(page);
+    noteTyped();
+    byId("bar").replaceWith(page.getElementById("bar"));
+    served.delete("bar");
+    offerUndo();
+  }
+}
+
+async function undo() {
+  const mine = { button: null };
+  work = mine;
+  const { what, redo } = steps.undo();
+  const page = await ask(null);
+  if (!page) {
+    redo();
+  }
+  if (work === mine) {
+    work = null;
+  }
+  if (page) {
+    shown = text.value;
+    show(page);
+    announce(t("Undone: {0}", what));
+  }
+}
+
+/** Puts the button for the last step into the bar, and beside a notice. */
+function offerUndo() {
+  const what = steps.last();
+  document.querySelectorAll("[data-undo]").forEach((button) => button.remove());
+  if (what) {
+    const button = create("button", { type: "button", class: "secondary", "data-undo": "" });
+    button.append(create("span", {}, t("Undo: {0}", what)));
+    byId("bar").prepend(button);
+  }
+  const notice = document.querySelector("[data-notice]");
+  if (what && what === byId("questions").dataset.step) {
+    notice?.append(create("button", { type: "button", class: "quiet", "data-undo": "" }, t("Undo")));
+  }
+}
+
 function fail(message) {
   failure.textContent = message;
   failure.hidden = false;
+  failure.scrollIntoView({ block: "nearest" });
   announce(message);
 }
 
 function show(page) {
   failure.hidden = true;
+  byId("asked")?.remove(); // it was about the text before
   const count = byId("problems-title").textContent;
   const focused = document.activeElement?.id ?? "";
+  byId("author").dataset.tab = page.getElementById("author").dataset.tab;
   for (const id of parts) {
     const next = page.getElementById(id);
     const html = next.outerHTML;
-    if (served.get(id) !== html) {
+    if (served.get(id) !== html || id === "questions") {
       served.set(id, html);
       replace(byId(id), next);
     }
   }
+  prepareChoices();
   prepare();
+  if (!byId("questions").querySelector(".invalid")) {
+    untouched = controls(); // the text has them
+  }
+  noteTyped();
   if (document.activeElement === document.body) {
     byId(focused)?.focus();
   }
   const title = byId("problems-title").textContent;
-  if (title !== count) {
+  if (title !== count && byId("author").dataset.tab === "text") {
     announce(title);
   }
 }
 
 function replace(old, next) {
   const stale = old.querySelector("[data-stale]");
-  if (stale && !next.querySelector("[data-stale]")) {
+  if (stale && !next.hidden && !next.querySelector("[data-stale]")) {
     stale.hidden = false; // the last good form stays
     return;
   }
-  for (const details of next.querySelectorAll("details")) {
-    details.open = byId(details.id)?.open;
+  for (const details of next.querySelectorAll("details[id]")) {
+    details.open ||= byId(details.id)?.open;
   }
-  keepAnswers(old, next); // what was typed into the form to try it
+  if (old.id === "preview") {
+    keepAnswers(old, next); // what was typed into the form to try it
+  }
   old.replaceWith(next);
 }
 
 function onClick(event) {
-  const [link, copy] = ["[data-line]", "[data-copy]"].map((selector) => event.target.closest(selector));
+  const [link, copy, back] = ["[data-line]", "[data-copy]", "[data-undo]"].map((selector) => event.target.closest(selector));
   if (link) {
     event.preventDefault();
     selectLine(Number(link.dataset.line));
   } else if (copy) {
     copyBlock(copy, byId(copy.dataset.copy));
+  } else if (back && !busy()) {
+    undo();
   }
 }
 

@@ -1,4 +1,7 @@
-// Menus, and the select of languages.
+// Menus, links to copy, and the select of languages.
+
+import { announce } from "./dom.js";
+import { t } from "./text.js";
 
 // A menu closes when the focus goes elsewhere, as at a click elsewhere.
 document.addEventListener("focusin", (event) => {
@@ -8,6 +11,23 @@ document.addEventListener("focusin", (event) => {
       menu.hidePopover();
     }
   }
+});
+
+document.addEventListener("click", async ({ target }) => {
+  const button = /** @type {HTMLElement} */ (target).closest("[data-link]");
+  const address = button?.nextElementSibling;
+  if (!button || !address) {
+    return;
+  }
+  try {
+    await navigator.clipboard.writeText(address.textContent ?? "");
+  } catch {
+    address.classList.add("open"); // without TLS, only what is selected can be copied
+    getSelection()?.selectAllChildren(address);
+    document.execCommand("copy");
+  }
+  button.textContent = t("Copied");
+  announce(t("Copied"));
 });
 
 const select = () => /** @type {HTMLSelectElement} */ (document.getElementById("language"));

@@ -10,7 +10,7 @@
 // could not answer, is stored once when it is sent again.
 
 import { announce, call, create, find } from "./dom.js";
-import { access, draftNames, draftPrefix, signedOut } from "./storage.js";
+import { access, draftNames, draftPrefix, forgetSent, signedOut } from "./storage.js";
 import { t } from "./text.js";
 
 const pause = 400; // milliseconds without typing, after which a draft is stored
@@ -33,6 +33,7 @@ const query = () => location.search.replace(/(?<=[?&])lang=[^&]*&?/g, "").replac
 /** Restores the drafts of the forms that the page contains now. */
 export function attachDrafts() {
   storeAll(); // those of forms that were replaced
+  forgetSent(); // a page may show again what was saved
   access(removeOld);
   for (const form of document.querySelectorAll("form[data-draft]")) {
     if (!drafts.has(form)) {
@@ -43,7 +44,7 @@ export function attachDrafts() {
 
 function attachDraft(form) {
   const name = `${draftPrefix} ${call(form, "getAttribute", "data-draft")}`;
-  const questions = find(form, "[data-field]");
+  const questions = find(form, "[data-field]:not(:disabled *)"); // without questions that are only shown
   const shown = new Map(questions.map((question) => [question, read(question)]));
   const tag = find(form, 'input[name="_tag"]')[0]?.value; // of the submission that is changed
   const keyInput = find(form, 'input[name="_key"]')[0]; // where a new submission is made
@@ -96,21 +97,21 @@ function fate({ form, kept }) {
   return ` ${kept.sent ? unconfirmed : t("It was not sent yet.")}`;
 }
 
-/** Whether the draft has something that the form does not show. */
+/** Whether the draft has something that the form does not show. What Undo takes back goes with the text. */
 function differs({ questions, kept: { values } }) {
-  return questions.some((question) => has(values, question) && !same(read(question), values[question.dataset.field]));
+  return questions.some((question) => question.dataset.field !== "_steps" && has(values, question) && !same(read(question), values[question.dataset.field]));
 }
 
 const has = (values, { dataset }) => Object.hasOwn(values, dataset.field) && Array.isArray(values[dataset.field]);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-/** Fills in the draft. Of several questions, those stay that something else was typed into meanwhile. */
+/** Fills in the draft. Of a form that is sent, questions stay that something else was typed into meanwhile. */
 function restore(draft) {
   const { questions, shown, kept } = draft;
   draft.restored = true;
   useKey(draft, kept.key);
   for (const question of questions) {
-    if (has(kept.values, question) && (questions.length === 1 || same(read(question), shown.get(question)))) {
+    if (has(kept.values, question) && (!call(draft.form, "hasAttribute", "data-form") || same(read(question), shown.get(question)))) {
       write(question, kept.values[question.dataset.field]);
     }
   }

@@ -15,6 +15,7 @@
   }
   const server = new URL(".", script.src); // the forms are beside this script
   const title = "Form “{0}”"; // of a frame; the server puts that of the reader's language in its place
+  const shownAsCode = "The text of a form stands here as code, so nobody can fill it in. Paste it as a form"; // so is this
   const pause = 100; // milliseconds between a change of the page and the search for blocks
   const checkEvery = 1000; // milliseconds, after which it is decided again whether a frame can be seen
   const leastOpacity = 0.8;
@@ -22,6 +23,7 @@
   // Markdown renderers write the info string "yaml form" as classes. The last two
   // are MediaWiki's syntaxhighlight and Confluence's code macro.
   const blocks = "pre.form, code.form, code.language-form, [data-formulary-form], .mw-highlight.form, .code.panel > .codeContent";
+  const pasted = /^\s*(?:<pre class="?form"?>|form:[^]*?\n *fields:)/;
   const seen = new WeakSet(); // blocks
   const waiting = new WeakMap(); // by iframe: the block that it replaces when its form is there
   const replaced = new WeakMap(); // by iframe: the block that it has replaced
@@ -53,6 +55,27 @@
         embed(found);
       }
     }
+    if (mayEdit()) {
+      document.querySelectorAll("pre, p").forEach(tellOfCode);
+    }
+  }
+
+  /** Whether the reader may edit the page, as MediaWiki or Confluence tells it. */
+  function mayEdit() {
+    return mediaWiki("wgIsProbablyEditable") || document.getElementById("editPageLink");
+  }
+
+  /** Tells editors of a form that was pasted where the wiki takes it for code. Visual editors do so. */
+  function tellOfCode(found) {
+    if (seen.has(found) || found.closest(`[contenteditable], ${blocks}`) || !pasted.test(found.textContent)) {
+      return;
+    }
+    seen.add(found);
+    const note = document.createElement("p");
+    const link = Object.assign(document.createElement("a"), { href: `${server.href}author#copy`, textContent: shownAsCode });
+    note.className = "formulary-code";
+    note.append(link);
+    found.before(note);
   }
 
   function embed(found) {
@@ -89,8 +112,12 @@
 
   /** The page id as MediaWiki or Confluence tells it. */
   function wikiPage() {
-    const id = globalThis.mw?.config?.get("wgArticleId") ?? globalThis.RLCONF?.wgArticleId;
+    const id = mediaWiki("wgArticleId");
     return id ? String(id) : document.querySelector('meta[name="ajs-page-id"]')?.getAttribute("content");
+  }
+
+  function mediaWiki(key) {
+    return globalThis.mw?.config?.get(key) ?? globalThis.RLCONF?.[key];
   }
 
   function newFrame(page, form, around) {

@@ -5,7 +5,7 @@
 // What drafts.js keeps goes when it was sent, at the sign-out, and when somebody else
 // opens a form.
 
-import { access, draftNames, signedOut } from "./storage.js";
+import { access, draftNames, forgetSent, signedOut } from "./storage.js";
 
 const before = access((store) => store.getItem(signedOut));
 
@@ -24,10 +24,7 @@ window.addEventListener("pageshow", ({ persisted }) => {
   }
 });
 
-if (document.querySelector("[data-sent]")) {
-  access((store) => store.removeItem(sessionStorage.getItem("formulary.sent") ?? ""));
-  access(() => sessionStorage.removeItem("formulary.sent"));
-}
+forgetSent();
 
 // What was done is told once: a reload neither tells it nor sends it again. After replaceState it asks for the page.
 const address = new URL(location.href);

@@ -16,6 +16,14 @@ export function access(act) {
   }
 }
 
+/** Removes the draft of what the page says was sent. */
+export function forgetSent() {
+  if (document.querySelector("[data-sent]")) {
+    access((store) => store.removeItem(sessionStorage.getItem("formulary.sent") ?? ""));
+    access(() => sessionStorage.removeItem("formulary.sent"));
+  }
+}
+
 /** The names of the drafts that are kept. */
 export function draftNames(store) {
   return Object.keys(store).filter((name) => name.startsWith(`${draftPrefix} `));

@@ -5,6 +5,13 @@ import (
 	"strings"
 )
 
+// linkedText is a text that an author wrote, with its links. It is empty without Parts.
+type linkedText struct {
+	Parts  []textPart
+	Lang   string // language tag, or ""
+	Framed bool   // links open in a new tab
+}
+
 // textPart is a piece of a text that an author wrote. If it is a link, Link is its
 // address.
 type textPart struct{ Text, Link string }
