@@ -101,7 +101,7 @@ func blockWith(page Page, formID string) Block {
 	return Block{}
 }
 
-// checkReplaced compares a page with what it was, by Parse.
+// checkReplaced compares a page with the page before the change, by Parse.
 func checkReplaced(t *testing.T, page aPage, changed []byte, old Block, text string) {
 	t.Helper()
 	before, after := read(page.format, 1, page.src), read(page.format, 1, changed)

@@ -30,7 +30,7 @@ func (d *Directory) publish() {
 		}
 	}
 	d.owners = owners
-	next.owners, next.ignored = owners, d.ignored // both are made anew each time
+	next.owners, next.ignored = owners, d.ignored // publish never changes them in place
 	d.current.Store(next)
 }
 

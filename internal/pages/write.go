@@ -24,7 +24,7 @@ import (
 
 // Reasons why a page is not written, besides ErrUnavailable.
 var (
-	// ErrConflict: the page is not what it was, has gone, or does not name the user as an editor any more.
+	// ErrConflict: the page has changed or gone, or no longer names the user as an editor.
 	ErrConflict = forms.InvalidRequest(forms.Say("This page has changed since, or has gone. Nothing was saved."))
 	// ErrReadOnly: the page can't be written, for a reason that is not its author's.
 	ErrReadOnly = errors.New("the page can't be written")
