@@ -157,7 +157,8 @@ func (p *Page) axe(rules ...string) []string {
 }
 
 // layoutShifts are the sums of layout shifts while the browser read the page and since then,
-// without what follows at once after an input, and the elements that moved.
+// and the elements that moved. Shifts at once after an input are left out. After the first
+// input, so are shifts at once after the answer to a script's request.
 type layoutShifts struct {
 	Parsing float64  `json:"parsing"`
 	Parsed  float64  `json:"parsed"`
@@ -185,8 +186,11 @@ const layoutShift = `until => new Promise(resolve => {
 	const shifts = {parsing: 0, parsed: 0, moved: []};
 	const end = performance.getEntriesByType("navigation")[0].domInteractive;
 	let inParts = until < Infinity && performance.getEntriesByType("paint").some(e => e.startTime < end);
+	const answers = navigator.userActivation.hasBeenActive
+		? performance.getEntriesByType("resource").filter(r => r.initiatorType === "fetch").map(r => r.responseEnd) : [];
+	const answered = t => answers.some(end => end <= t && t < end + 500);
 	const add = entries => {
-		for (const e of entries) if (!e.hadRecentInput && e.startTime <= until) {
+		for (const e of entries) if (!e.hadRecentInput && !answered(e.startTime) && e.startTime <= until) {
 			const ofReading = e.startTime < end || inParts;
 			inParts &&= e.startTime < end;
 			shifts[ofReading ? "parsing" : "parsed"] += e.value;
