@@ -89,6 +89,14 @@ func (p *Page) checkWidth() {
 	}
 }
 
+// Resize gives the window of a page that is open another width.
+func (p *Page) Resize(width int) {
+	p.t.Helper()
+	look := p.options
+	look.Width = width
+	p.emulate(look)
+}
+
 // emulate changes the window of a page that is open.
 func (p *Page) emulate(look Options) {
 	p.t.Helper()
@@ -157,8 +165,8 @@ func (p *Page) axe(rules ...string) []string {
 }
 
 // layoutShifts are the sums of layout shifts while the browser read the page and since then,
-// and the elements that moved. Shifts at once after an input are left out. After the first
-// input, so are shifts at once after the answer to a script's request.
+// and the elements that moved. The browser leaves out shifts at once after a key or a click.
+// Fill and Select are no input to it, so shifts after them are left out here.
 type layoutShifts struct {
 	Parsing float64  `json:"parsing"`
 	Parsed  float64  `json:"parsed"`
@@ -186,11 +194,8 @@ const layoutShift = `until => new Promise(resolve => {
 	const shifts = {parsing: 0, parsed: 0, moved: []};
 	const end = performance.getEntriesByType("navigation")[0].domInteractive;
 	let inParts = until < Infinity && performance.getEntriesByType("paint").some(e => e.startTime < end);
-	const answers = navigator.userActivation.hasBeenActive
-		? performance.getEntriesByType("resource").filter(r => r.initiatorType === "fetch").map(r => r.responseEnd) : [];
-	const answered = t => answers.some(end => end <= t && t < end + 500);
 	const add = entries => {
-		for (const e of entries) if (!e.hadRecentInput && !answered(e.startTime) && e.startTime <= until) {
+		for (const e of entries) if (!e.hadRecentInput && e.startTime <= Math.min(until, window.filledIn ?? Infinity)) {
 			const ofReading = e.startTime < end || inParts;
 			inParts &&= e.startTime < end;
 			shifts[ofReading ? "parsing" : "parsed"] += e.value;

@@ -78,7 +78,7 @@ func (p *Page) Fill(label, text string) {
 		p.callOn(node, setValue, text)
 		return
 	}
-	p.callOn(node, "function() { this.focus(); this.select() }")
+	p.callOn(node, "function() { this.focus(); this.select(); window.filledIn ??= performance.now() }")
 	ctx, cancel := p.limited()
 	defer cancel()
 	var err error
@@ -91,6 +91,7 @@ func (p *Page) Fill(label, text string) {
 }
 
 const setValue = `function(value) {
+	window.filledIn ??= performance.now();
 	this.value = value;
 	this.dispatchEvent(new Event("input", {bubbles: true}));
 	this.dispatchEvent(new Event("change", {bubbles: true}));
