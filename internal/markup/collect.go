@@ -59,6 +59,7 @@ func (p *reader) readBlock(block *rawBlock) {
 	case checkID(block.Form.ID) == "":
 		block.FormID = block.Form.ID
 	}
+	block.Draft = block.Form
 	if p.failed {
 		block.Form = nil
 	}

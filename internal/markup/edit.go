@@ -57,53 +57,55 @@ func cannot(why any) error { return fmt.Errorf("%w: %v", ErrNotEditable, why) }
 
 // ReadTree returns the value of a text. Aliases are expanded, and a text of spaces and comments alone is an empty Leaf.
 func ReadTree(text string) (Tree, error) {
-	s, err := readSource(text)
-	return s.tree, err
+	s, err := ReadDocument(text)
+	return s.Tree, err
 }
 
 // PathAt returns the path of the innermost item or entry at a line and a column, which count from 1.
-func PathAt(text string, line, column int) Path { return Paths(text)(line, column) }
-
-// Paths is PathAt for many places of one text.
-func Paths(text string) func(line, column int) Path {
-	s, err := readSource(text)
-	return func(line, column int) (path Path) {
-		if err != nil || s.root == nil {
-			return nil
+func (s *Document) PathAt(line, column int) (path Path) {
+	start := s.lineStart(line - 1)
+	at := min(start+max(column, 1)-1, s.lineEnd(start))
+	for n := s.root; n != nil; {
+		i := len(n.kids) - 1
+		for i >= 0 && n.kids[i].head > at {
+			i--
 		}
-		start := s.lineStart(line - 1)
-		at := min(start+max(column, 1)-1, s.lineEnd(start))
-		for n := s.root; ; {
-			i := len(n.kids) - 1
-			for i >= 0 && n.kids[i].head > at {
-				i--
-			}
-			if i < 0 || at > s.lineEnd(n.kids[i].end) {
-				return path
-			}
-			n = n.kids[i]
-			path = append(path, n.step)
+		if i < 0 || at > s.lineEnd(n.kids[i].end) {
+			break
 		}
+		n = n.kids[i]
+		path = append(path, n.step)
 	}
+	return path
 }
 
-// Edit makes changes in a text of YAML, one after the other. Every other byte stays as it is.
-// copied says that a list or mapping with an anchor was copied to its place. Where a change would touch anything else,
-// the text stays, and the error is ErrNotEditable.
+// Edit makes changes in a text of YAML, as Document.Edit does.
 func Edit(text string, changes ...Change) (edited string, copied bool, err error) {
-	s, err := readSource(text)
+	s, err := ReadDocument(text)
 	if err != nil {
 		return text, false, cannot(err)
 	}
-	for _, c := range changes {
-		next, unshared, err := s.change(c)
-		if err != nil {
-			return text, false, err
-		}
-		s, copied = next, copied || unshared
-	}
-	return strings.ReplaceAll(string(s.src), lineBreak, "\r\n"), copied, nil
+	s, copied, err = s.Edit(changes...)
+	return s.String(), copied, err
 }
+
+// Edit makes changes, one after the other. Every other byte stays as it is.
+// copied says that a list or mapping with an anchor was copied to its place. Where a change would touch anything else,
+// the text stays, and the error is ErrNotEditable.
+func (s *Document) Edit(changes ...Change) (edited *Document, copied bool, err error) {
+	edited = s
+	for _, c := range changes {
+		next, unshared, err := edited.change(c)
+		if err != nil {
+			return s, false, err
+		}
+		edited, copied = next, copied || unshared
+	}
+	return edited, copied, nil
+}
+
+// String returns the text.
+func (s *Document) String() string { return strings.ReplaceAll(string(s.src), lineBreak, "\r\n") }
 
 // Limits of the lists and mappings that are copied for one change.
 const (
@@ -113,16 +115,16 @@ const (
 
 // change makes a change. If it fails, shared lists and mappings at its place are copied, one by one. Then it is tried
 // again.
-func (s *source) change(c Change) (changed *source, copied bool, err error) {
-	want, ok := s.tree.apply(c)
+func (s *Document) change(c Change) (changed *Document, copied bool, err error) {
+	want, ok := s.Tree.Apply(c)
 	switch {
 	case !ok || s.root == nil || s.char(s.skip(0)) == '%':
 		return nil, false, cannot("no such place, or a text with directives")
-	case want.equal(s.tree):
+	case want.Equal(s.Tree):
 		return s, false, nil
 	}
 	for range maxCopies {
-		p := &patch{source: s}
+		p := &patch{Document: s}
 		if changed, err = p.plan(c, want); err == nil {
 			return changed, copied, nil
 		}
@@ -137,14 +139,14 @@ func (s *source) change(c Change) (changed *source, copied bool, err error) {
 
 // unshare copies the first list or mapping at the places of a change that is shared by & and *. Without one, it
 // returns nil.
-func (s *source) unshare(c Change) (*source, error) {
+func (s *Document) unshare(c Change) (*Document, error) {
 	nodes, _ := s.chain(c.Path)
 	for i := len(nodes) - 1; i < len(nodes); i++ { // with all that is in the last one
 		nodes = append(nodes, nodes[i].kids...)
 	}
 	others, _ := s.chain(c.To)
 	for _, n := range append(nodes, others...) {
-		p, uses, anchor := &patch{source: s}, s.uses[n.yaml], ""
+		p, uses, anchor := &patch{Document: s}, s.uses[n.yaml], ""
 		switch {
 		case n.yaml.Kind == yaml.AliasNode:
 			uses = []*node{n}
@@ -161,7 +163,7 @@ func (s *source) unshare(c Change) (*source, error) {
 			return nil, cannot(err)
 		}
 		p.replace(uses[0], value, anchor)
-		return p.prove(s.tree)
+		return p.prove(s.Tree)
 	}
 	return nil, nil
 }

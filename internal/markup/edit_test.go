@@ -180,6 +180,8 @@ func TestEditSeveral(t *testing.T) {
 
 func TestPathAt(t *testing.T) {
 	text := "form: a # why\r\n\r\nfields:\r\n  # above\r\n  - id: ä\r\n    options: [é, f]\r\n\r\nend: b"
+	document, err := ReadDocument(text)
+	testkit.Must(t, err)
 	for _, test := range []struct {
 		line, column int
 		want         string
@@ -203,9 +205,10 @@ func TestPathAt(t *testing.T) {
 		if test.want != "[]" {
 			want = pathOf(test.want)
 		}
-		testkit.Diff(t, fmt.Sprint(test.line, ":", test.column), PathAt(text, test.line, test.column), want)
+		testkit.Diff(t, fmt.Sprint(test.line, ":", test.column), document.PathAt(test.line, test.column), want)
 	}
-	testkit.Diff(t, "no YAML", PathAt("a: [", 1, 1), Path(nil))
+	broken, _ := ReadDocument("a: [")
+	testkit.Diff(t, "no YAML", broken.PathAt(1, 1), Path(nil))
 }
 
 func TestTreeGet(t *testing.T) {

@@ -44,9 +44,9 @@ func FuzzEdit(f *testing.F) {
 		}
 		for range min(len(choices)/5, 8) {
 			c := Change{Do: Verb(choice(4)), Path: paths[choice(len(paths))], To: paths[choice(len(paths))], Value: values[choice(len(values))]}
-			_ = Paths(text)(choice(20), choice(40))
-			before, err := ReadTree(text)
-			want, ok := before.apply(c)
+			document, err := ReadDocument(text)
+			_ = document.PathAt(choice(20), choice(40))
+			want, ok := document.Tree.Apply(c)
 			next, _, editErr := Edit(text, c)
 			after, readErr := ReadTree(next)
 			switch {
@@ -54,7 +54,7 @@ func FuzzEdit(f *testing.F) {
 				t.Fatalf("%v, %v", err, readErr)
 			case editErr != nil && (next != text || !errors.Is(editErr, ErrNotEditable)):
 				t.Errorf("%v changed %q to %q", editErr, text, next)
-			case editErr == nil && (!ok || !after.equal(want)):
+			case editErr == nil && (!ok || !after.Equal(want)):
 				t.Errorf("%v of %q became %q", c, text, next)
 			}
 			text = next

@@ -10,7 +10,7 @@ import (
 
 // patch is a change of a source.
 type patch struct {
-	*source
+	*Document
 	splices []splice
 	gone    span // its comments go
 }
@@ -29,13 +29,13 @@ func (p *patch) put(start, end int, text string) {
 }
 
 // part returns a part as it is written.
-func (s *source) part(at span) string {
+func (s *Document) part(at span) string {
 	end := max(min(at.end, len(s.src)), 0)
 	return string(s.src[max(min(at.start, end), 0):end])
 }
 
 // prove makes the change. It reads the new text, and refuses one that means anything else or has lost comments.
-func (p *patch) prove(want Tree) (*source, error) {
+func (p *patch) prove(want Tree) (*Document, error) {
 	slices.SortStableFunc(p.splices, func(a, b splice) int { return cmp.Or(a.start-b.start, a.end-b.end) })
 	text, at := "", 0
 	for _, sp := range p.splices {
@@ -45,18 +45,18 @@ func (p *patch) prove(want Tree) (*source, error) {
 		text += p.part(span{at, sp.start}) + sp.text
 		at = sp.end
 	}
-	next, err := readSource(strings.ReplaceAll(text+p.part(span{at, len(p.src)}), lineBreak, "\r\n"))
+	next, err := ReadDocument(strings.ReplaceAll(text+p.part(span{at, len(p.src)}), lineBreak, "\r\n"))
 	switch {
 	case err != nil:
 		return nil, cannot(err)
-	case !next.tree.equal(want) || !slices.Equal(p.comments(p.gone), next.comments(span{})):
+	case !next.Tree.Equal(want) || !slices.Equal(p.comments(p.gone), next.comments(span{})):
 		return nil, cannot("the text would mean something else, or lose a comment")
 	}
 	return next, nil
 }
 
 // chain returns the nodes on a path, from the root on, as far as it goes.
-func (s *source) chain(path Path) ([]*node, error) {
+func (s *Document) chain(path Path) ([]*node, error) {
 	n := s.root
 	nodes := []*node{n}
 	for _, step := range path {
@@ -75,7 +75,7 @@ func (s *source) chain(path Path) ([]*node, error) {
 }
 
 // plan makes a change. It refuses one that it can't prove.
-func (p *patch) plan(c Change, want Tree) (*source, error) {
+func (p *patch) plan(c Change, want Tree) (*Document, error) {
 	nodes, err := p.chain(c.Path)
 	last := nodes[len(nodes)-1]
 	switch {
@@ -121,7 +121,7 @@ func (p *patch) place(nodes []*node, path Path, want Tree, moved *node) {
 }
 
 // columnIn returns the column of the dashes or keys of a list or mapping, -1 in brackets.
-func (s *source) columnIn(n *node) int {
+func (s *Document) columnIn(n *node) int {
 	if isBlock(n.yaml) {
 		return s.column(n.at)
 	}
@@ -158,7 +158,7 @@ func (p *patch) replace(n *node, v Tree, anchor string) {
 }
 
 // chunk returns the part of an item or entry. In a block list it begins with the comments directly above.
-func (s *source) chunk(n *node) span {
+func (s *Document) chunk(n *node) span {
 	if !isBlock(n.parent.yaml) {
 		return span{n.head, n.end}
 	}
@@ -177,7 +177,7 @@ func (s *source) chunk(n *node) span {
 }
 
 // blank reports whether a part has only spaces.
-func (s *source) blank(at span) bool { return strings.Trim(s.part(at), " \t\n"+lineBreak) == "" }
+func (s *Document) blank(at span) bool { return strings.Trim(s.part(at), " \t\n"+lineBreak) == "" }
 
 // remove removes an item or an entry, with the blank lines between it and the one before.
 func (p *patch) remove(n *node) {

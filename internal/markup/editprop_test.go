@@ -69,7 +69,7 @@ func mutate(random *rand.Rand, text string) string {
 			strings.NewReplacer("[", "[ \n  ", ", ", " ,\n   ", "{", "{\n  ").Replace(line) + "\n",
 		}[random.IntN(6)]
 		changed := strings.Join(lines, "")
-		if after, err := ReadTree(changed); err == nil && after.equal(before) {
+		if after, err := ReadTree(changed); err == nil && after.Equal(before) {
 			text = changed
 		}
 	}
@@ -114,7 +114,7 @@ func (e *editor) edit(changes ...Change) (text, was, is string, ok bool) {
 	text = e.text
 	for _, c := range changes {
 		before, _ := ReadTree(text)
-		want, ok := before.apply(c)
+		want, ok := before.Apply(c)
 		if !ok {
 			e.Fatalf("no place for %v in\n%s", c, text)
 		}
@@ -127,7 +127,7 @@ func (e *editor) edit(changes ...Change) (text, was, is string, ok bool) {
 			}
 			return "", "", "", false
 		}
-		if after, _ := ReadTree(next); !after.equal(want) {
+		if after, _ := ReadTree(next); !after.Equal(want) {
 			e.Errorf("%v means something else:\n%s\n---\n%s", c, text, next)
 		}
 		same := 0
@@ -198,8 +198,8 @@ func (e *editor) transfer(path Path) {
 	}
 	to := append(slices.Clone(e.questions[e.random.IntN(len(e.questions))]), 0)
 	there, back := Change{Do: Move, Path: path, To: to}, Change{Do: Move, Path: to, To: path}
-	if after, ok := e.tree.apply(there); ok {
-		if again, _ := after.apply(back); again.equal(e.tree) {
+	if after, ok := e.tree.Apply(there); ok {
+		if again, _ := after.Apply(back); again.Equal(e.tree) {
 			e.edit(there, back)
 		}
 	}

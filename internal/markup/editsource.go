@@ -19,12 +19,12 @@ const (
 
 var lineFeeds = strings.NewReplacer(lineBreak, "\n", "\r", "\n")
 
-// source is a text with the places of its values. Offsets count characters.
-type source struct {
+// Document is a text of YAML with the places of its values. Offsets count characters.
+type Document struct {
 	src    []rune // as written; a CRLF is one lineBreak
 	plain  []rune // as YAML reads it: the same number of characters, and the end of the last line
 	starts []int  // of the lines
-	tree   Tree
+	Tree   Tree
 	root   *node
 
 	opaque  []span // of texts, anchors and aliases: no comment begins there
@@ -51,9 +51,9 @@ type node struct {
 // isBlock reports whether a list or mapping is written as lines.
 func isBlock(y *yaml.Node) bool { return len(y.Content) > 0 && y.Style&yaml.FlowStyle == 0 }
 
-// readSource reads a text of YAML with one document.
-func readSource(text string) (*source, error) {
-	s := &source{uses: map[*yaml.Node][]*node{}, src: []rune(strings.ReplaceAll(text, "\r\n", lineBreak))}
+// ReadDocument reads a text of YAML with one document.
+func ReadDocument(text string) (*Document, error) {
+	s := &Document{uses: map[*yaml.Node][]*node{}, src: []rune(strings.ReplaceAll(text, "\r\n", lineBreak))}
 	plain := plainSpaces.Replace(lineFeeds.Replace(string(s.src)))
 	s.plain = []rune(plain + "\n")
 	for i := range s.plain {
@@ -75,7 +75,7 @@ func readSource(text string) (*source, error) {
 	}
 	tree, err := (&counter{}).tree(first.Content[0], 1)
 	if err == nil {
-		s.tree, s.root = tree, s.measure(first.Content[0], &node{yaml: first})
+		s.Tree, s.root = tree, s.measure(first.Content[0], &node{yaml: first})
 		s.root.after = -1
 	}
 	return s, err
@@ -116,7 +116,7 @@ func (c *counter) tree(y *yaml.Node, depth int) (Tree, error) {
 }
 
 // measure finds where a node of the parser begins and ends.
-func (s *source) measure(y *yaml.Node, parent *node) *node {
+func (s *Document) measure(y *yaml.Node, parent *node) *node {
 	n := &node{yaml: y, parent: parent, start: s.lineStart(y.Line-1) + y.Column - 1}
 	n.at, n.end = n.start, n.start
 	for c := s.char(n.at); c == '&' || c == '!'; c = s.char(n.at) {
@@ -154,7 +154,7 @@ func (s *source) measure(y *yaml.Node, parent *node) *node {
 }
 
 // measureAll measures the parts of a list or mapping.
-func (s *source) measureAll(n *node) {
+func (s *Document) measureAll(n *node) {
 	y, at := n.yaml, n.at
 	isFlow := y.Style&yaml.FlowStyle != 0 && (s.char(at) == '[' || s.char(at) == '{')
 	if isFlow {
@@ -189,7 +189,7 @@ func (s *source) measureAll(n *node) {
 	}
 }
 
-func (s *source) quoteEnd(at int) int {
+func (s *Document) quoteEnd(at int) int {
 	quote := s.char(at)
 	for at++; at < len(s.plain); at++ {
 		c := s.char(at)
@@ -203,7 +203,7 @@ func (s *source) quoteEnd(at int) int {
 }
 
 // char returns a character, or 0 beyond the end.
-func (s *source) char(at int) rune {
+func (s *Document) char(at int) rune {
 	if at < 0 || at >= len(s.plain) {
 		return 0
 	}
@@ -213,14 +213,14 @@ func (s *source) char(at int) rune {
 func isSpace(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 // wordEnd returns the end of an anchor, an alias or a tag.
-func (s *source) wordEnd(at int) int {
+func (s *Document) wordEnd(at int) int {
 	for at++; at < len(s.plain) && !strings.ContainsRune(" \t\n,[]{}", s.plain[at]); at++ {
 	}
 	return at
 }
 
 // skip returns the offset of what follows spaces, commas and comments.
-func (s *source) skip(at int) int {
+func (s *Document) skip(at int) int {
 	for {
 		switch c := s.char(at); {
 		case isSpace(c), c == ',':
@@ -234,22 +234,22 @@ func (s *source) skip(at int) int {
 }
 
 // line returns the number of a line, from 0.
-func (s *source) line(at int) int { return max(sort.SearchInts(s.starts, at+1)-1, 0) }
+func (s *Document) line(at int) int { return max(sort.SearchInts(s.starts, at+1)-1, 0) }
 
-func (s *source) column(at int) int { return at - s.starts[s.line(at)] }
+func (s *Document) column(at int) int { return at - s.starts[s.line(at)] }
 
 // lineStart returns the offset of a line, or the end.
-func (s *source) lineStart(line int) int {
+func (s *Document) lineStart(line int) int {
 	if line < len(s.starts) {
 		return s.starts[max(line, 0)]
 	}
 	return len(s.plain)
 }
 
-func (s *source) lineEnd(at int) int { return s.lineStart(s.line(at)+1) - 1 }
+func (s *Document) lineEnd(at int) int { return s.lineStart(s.line(at)+1) - 1 }
 
 // comments returns the comments outside of a part, sorted.
-func (s *source) comments(except span) (comments []string) {
+func (s *Document) comments(except span) (comments []string) {
 	at := 0
 	for _, text := range append(s.opaque, span{len(s.plain), 0}) {
 		for ; at < text.start; at++ {

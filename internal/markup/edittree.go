@@ -22,13 +22,14 @@ func (t Tree) index(step any) int {
 	return slices.IndexFunc(t.Keys, func(key string) bool { return key == step })
 }
 
-func (t Tree) equal(other Tree) bool {
+// Equal reports whether two values are the same, with their keys in the same order.
+func (t Tree) Equal(other Tree) bool {
 	return t.Kind == other.Kind && t.Text == other.Text && slices.Equal(t.Keys, other.Keys) &&
-		slices.EqualFunc(t.Items, other.Items, Tree.equal)
+		slices.EqualFunc(t.Items, other.Items, Tree.Equal)
 }
 
-// apply returns the tree with a change: what a changed text must mean.
-func (t Tree) apply(c Change) (Tree, bool) {
+// Apply returns the tree with a change: what a changed text must mean.
+func (t Tree) Apply(c Change) (Tree, bool) {
 	item, ok := t.Get(c.Path)
 	switch {
 	case len(c.Path) == 0, c.Do == Move && (!ok || len(c.To) == 0):
@@ -42,6 +43,7 @@ func (t Tree) apply(c Change) (Tree, bool) {
 
 // with makes a change at a path. Mappings that are missing on the way to a new value are made, too.
 func (t Tree) with(path Path, c Change) (_ Tree, ok bool) {
+	former := t
 	key, isKey := path[0].(string)
 	isLast, n := len(path) == 1, len(t.Items)
 	if t.Text == "" && n == 0 {
@@ -59,7 +61,7 @@ func (t Tree) with(path Path, c Change) (_ Tree, ok bool) {
 	case isLast && c.Do == Insert && !isKey && i >= 0 && i <= n:
 		t.Items = slices.Insert(t.Items, i, Tree{})
 	case i < 0 || i >= n:
-		return t, false
+		return former, false
 	}
 	switch {
 	case !isLast:

@@ -25,7 +25,7 @@ func (n *node) model(kind TreeKind, i int) (model *yaml.Node) {
 }
 
 // inBrackets reports whether a list or mapping is written in brackets: as the model is, else if it is short.
-func (s *source) inBrackets(v Tree, model *yaml.Node, isItem bool) bool {
+func (s *Document) inBrackets(v Tree, model *yaml.Node, isItem bool) bool {
 	isMapping := func(t Tree) bool { return t.Kind == Mapping }
 	switch inline := s.inline(v); {
 	case len(v.Items) == 0, isItem && v.Kind == List:
@@ -41,7 +41,7 @@ func (s *source) inBrackets(v Tree, model *yaml.Node, isItem bool) bool {
 }
 
 // valueAt returns a value with the space or line end before it. Its dash or key is at a column, -1 in brackets.
-func (s *source) valueAt(v Tree, column int, model *yaml.Node, isItem bool) string {
+func (s *Document) valueAt(v Tree, column int, model *yaml.Node, isItem bool) string {
 	switch {
 	case v.Kind == Leaf && model != nil:
 		return " " + s.text(v.Text, column, model.Style)
@@ -59,7 +59,7 @@ func (s *source) valueAt(v Tree, column int, model *yaml.Node, isItem bool) stri
 }
 
 // join writes the parts of a list or mapping.
-func (s *source) join(v Tree, column int, dash, between string) string {
+func (s *Document) join(v Tree, column int, dash, between string) string {
 	var parts []string
 	for i, item := range v.Items {
 		mark := dash
@@ -72,7 +72,7 @@ func (s *source) join(v Tree, column int, dash, between string) string {
 }
 
 // inline writes a value as it stands in brackets.
-func (s *source) inline(v Tree) string {
+func (s *Document) inline(v Tree) string {
 	switch v.Kind {
 	case List:
 		return "[" + strings.TrimPrefix(s.join(v, -1, "", ","), " ") + "]"
@@ -84,7 +84,7 @@ func (s *source) inline(v Tree) string {
 
 // text writes a text: without quotes if it can be, else as lines or in quotes. Quotes stay. Its dash or key is at a
 // column, -1 in brackets.
-func (s *source) text(text string, column int, style yaml.Style) string {
+func (s *Document) text(text string, column int, style yaml.Style) string {
 	spellings := []string{text, `"` + text + `"`, "'" + strings.ReplaceAll(text, "'", "''") + "'"}
 	body := strings.TrimSuffix(text, "\n")
 	switch isLong := strings.Contains(text, "\n"); {
@@ -105,7 +105,7 @@ func (s *source) text(text string, column int, style yaml.Style) string {
 			before, after, path = "k: [", "]\n", Path{"k", 0}
 		}
 		t, err := ReadTree(before + spelling + after)
-		if value, ok := t.Get(path); ok && err == nil && spelling != "" && value.equal(Tree{Text: text}) {
+		if value, ok := t.Get(path); ok && err == nil && spelling != "" && value.Equal(Tree{Text: text}) {
 			return spelling
 		}
 	}

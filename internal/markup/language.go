@@ -23,6 +23,7 @@ var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,5}$`
 // mapping. The form can be used unless the reader has failed.
 func (p *reader) readForm(root *yaml.Node, block *rawBlock) *forms.Form {
 	form, languages := p.readLanguage(root, block, "")
+	block.Languages = languages
 	if p.failed || languages == nil {
 		return form
 	}

@@ -114,7 +114,10 @@ type Principals struct {
 type Block struct {
 	FormID string      // "" when the block is too broken to find it
 	Form   *forms.Form // nil when the block is broken: keep the last good one
+	Draft  *forms.Form // the same, or what could be read of a broken one, field by field; may be nil
 	Text   string      // YAML, as it is written on the page, or what macros mean
+
+	Languages []string // that its texts have
 
 	At       int   // offset of its id
 	KeepAt   int   // offset of how long submissions are kept

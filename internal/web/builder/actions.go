@@ -9,54 +9,59 @@ import (
 )
 
 // act makes the change of a click, once the open card is applied.
-func (e *editor) act(place, kind string) {
-	verb, at := e.verb, e.target
-	card, _ := e.root.Get(at)
-	switch {
-	case verb == "done":
+func (e *editor) act(kind string) {
+	at := e.target
+	card := get(e.root, at...)
+	switch e.verb {
+	case "done":
 		e.path = nil
-	case verb == "choice", verb == "unchoice", verb == "several":
+	case "choice", "unchoice", "several":
 		e.Focus, e.plain = ChoiceControl, true
-	case verb == "other":
+	case "other":
 		e.addOther()
-	case verb == "add" && (at != nil || place == ""):
-		e.add(at, strings.HasSuffix(place, "."), findKind(kind))
+	case "add":
+		if at != nil || strings.Trim(e.arg, ".") == "" {
+			e.add(e.fill(findKind(kind).fields))
+		}
+	}
+	switch {
 	case at == nil:
-	case verb == "open":
+	case e.verb == "open":
 		e.path, e.at = at, at
-	case verb == "up":
+	case e.verb == "up":
 		e.move(card, after(at, -1))
-	case verb == "down":
+	case e.verb == "down":
 		e.move(card, after(at, 1))
-	case verb == "copy" && !isSection(card):
-		e.insert(after(at, 1), "id", put(card, "was", none), forms.Say("Copy “{0}”", e.label(card)))
-	case verb == "delete":
+	case e.verb == "copy" && !isSection(card):
+		e.insert(after(at, 1), without(card, "was"), forms.Say("Copy “{0}”", e.label(card)))
+	case e.verb == "delete":
 		e.remove(at, card)
 	}
 }
 
 // add adds a question or a section.
-func (e *editor) add(at place, into bool, kind *Kind) {
-	to, key := place{fieldsKey, 0}, kind.fields.Keys[0]
+func (e *editor) add(card tree) {
+	to := place{fieldsKey, 0}
 	switch {
-	case at == nil:
-	case key == sectionKey:
-		to = after(at[:2], 1)
-	case into:
-		to = slices.Concat(at, place{fieldsKey, 0})
+	case e.target == nil:
+	case isSection(card):
+		to = after(e.target[:2], 1)
+	case strings.HasSuffix(e.arg, "."):
+		to = join(e.target, to...)
 	default:
-		to = after(at, 1)
+		to = after(e.target, 1)
 	}
-	e.insert(to, key, e.fill(kind.fields), forms.Say("Add a question"))
+	e.insert(to, card, forms.Say("Add a question"))
 }
 
-// insert adds a card with a new name, and opens it.
-func (e *editor) insert(to place, key string, card tree, undo *message) {
-	noun := "question-"
-	if key == sectionKey {
-		noun = "section-"
+// insert adds a card, and opens it. Until it has a label, its name is a number.
+func (e *editor) insert(to place, card tree, undo *message) {
+	key, noun, taken := "id", "question", e.taken()
+	if isSection(card) {
+		key, noun = sectionKey, sectionKey
 	}
-	e.addCard(to, put(card, key, leaf(e.newID(noun))))
+	taken[noun] = true
+	e.addCard(to, put(card, leaf(free(taken, noun, "-", 1)), key))
 	e.path, e.at, e.Focus, e.Undo = to, to, "q-label", undo
 	number, count := e.number(to)
 	if e.Notice = forms.Say("Added question {0} of {1}.", number, count); key == sectionKey {
@@ -65,24 +70,27 @@ func (e *editor) insert(to place, key string, card tree, undo *message) {
 }
 
 func (e *editor) addCard(to place, card tree) {
-	e.put(splice(e.root, to, 0, card), markup.Change{Do: markup.Insert, Path: to, Value: card})
+	e.do(markup.Change{Do: markup.Insert, Path: to, Value: card})
 }
 
 // addOther adds a text question for the last choice of the open question.
 func (e *editor) addOther() {
-	card, _ := e.root.Get(e.path)
+	card := get(e.root, e.path...)
 	options := values(card)
 	if len(options) == 0 {
 		return
 	}
-	shown := rule{nameOf(card), "equals", options[len(options)-1:]}
-	if isMulti(card) {
-		shown.operator = "contains"
-	}
-	question := e.fill(get(get(kindsTree, "other"), fieldsKey))
-	question = put(question, "id", leaf(freeID(slug(e.label(question)), e.taken())))
-	e.addCard(after(e.path[:2], 1), put(question, "showIf", shown.tree()))
-	e.Undo = forms.Say("Add “{0}”", shown.values[0])
+	other := options[len(options)-1]
+	question := e.fill(get(kindsTree, "other", fieldsKey))
+	question = put(question, leaf(freeID(slug(e.label(question)), e.taken())), "id")
+	e.addCard(after(e.path[:2], 1), put(question, chosen(card, "equals", other), "showIf"))
+	e.Undo = forms.Say("Add “{0}”", other)
+}
+
+// moveTo moves a card. Its bytes go with it.
+func (e *editor) moveTo(from, to place) {
+	e.at, e.Undo = to, forms.Say("Move “{0}”", e.label(get(e.root, from...)))
+	e.do(markup.Change{Do: markup.Move, Path: from, To: to})
 }
 
 // move exchanges neighbours.
@@ -92,7 +100,6 @@ func (e *editor) move(card tree, to place) {
 	}
 	e.moveTo(e.target, to)
 	number, count := e.number(to)
-	e.at, e.Undo = to, forms.Say("Move “{0}”", e.label(card))
 	e.Notice = forms.Say("“{0}” is now question {1} of {2}.", e.label(card), number, count)
 	if isSection(card) {
 		e.Notice = forms.Say("The section “{0}” was moved.", e.label(card))
@@ -114,27 +121,23 @@ func (e *editor) number(to place) (number, count int) {
 
 // remove takes out a question, with the conditions that name it, or a section, whose questions stay.
 func (e *editor) remove(at place, card tree) {
-	root, label := e.root, e.label(card)
+	label := e.label(card)
 	var owners []string
-	for path, other := range cards(e.root) {
-		showIf := get(other, "showIf")
-		match, rules := conditionOf(showIf)
+	e.change(each(e.root, func(t tree) tree {
+		match, rules := conditionOf(get(t, "showIf"))
 		left := slices.DeleteFunc(slices.Clone(rules), func(rule tree) bool {
 			return get(rule, "field").Text == nameOf(card)
 		})
-		if len(left) == len(rules) {
-			continue
+		if len(left) < len(rules) {
+			owners = append(owners, e.label(t))
+			t = put(t, withRules(get(t, "showIf"), match, left), "showIf")
 		}
-		if showIf = put(showIf, match, listOf(left)); len(left) == 0 {
-			showIf = none
-		}
-		root, owners = splice(root, path, 1, put(other, "showIf", showIf)), append(owners, e.label(other))
-	}
-	e.change(root)
+		return t
+	}))
 	for i := range get(card, fieldsKey).Items {
-		e.moveTo(append(slices.Clone(at), fieldsKey, 0), after(at, i+1))
+		e.moveTo(join(at, fieldsKey, 0), after(at, i+1))
 	}
-	e.put(splice(e.root, at, 1), markup.Change{Do: markup.Delete, Path: at})
+	e.do(markup.Change{Do: markup.Delete, Path: at})
 	e.Undo = forms.Say("Delete “{0}”", label)
 	switch {
 	case isSection(card):

@@ -3,7 +3,6 @@ package builder
 import (
 	"cmp"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,84 +12,85 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 )
 
-// control is a control of a key of a card or of the form: see kinds.yaml.
-type control struct{ name, key, how, say string }
-
-// parts are the places of values that are parts of one.
-var parts = map[string]int{"time": 1, "last": 1}
+// control is a control of a value of a card or of the form: see kinds.yaml.
+type control struct {
+	name string
+	path place
+	how  string
+	say  string
+}
 
 // show returns what the control has for a card or the form. A bound that is another answer has no control.
-func (c Context) show(k control, t tree) (value string, shown bool) {
-	v, part := get(t, k.key), parts[k.how]
+func (c Context) show(k control, t tree) (text string, shown bool) {
+	v, found := t.Get(k.path)
+	text, shown = v.Text, found || len(k.path) == 1
 	switch k.how {
 	case "line", "lines":
-		return c.words(v), true
+		text = c.words(v)
 	case "box":
-		if isOn(v) {
-			value = "true"
+		if text = ""; isOn(v) {
+			text = "true"
 		}
-		return value, true
 	case "commas":
-		return strings.Join(texts(v), ", "), true
-	case "day", "time":
-		return c.moment(v.Text)[part], true
-	case "first", "last":
-		if shown = len(v.Items) > part; shown {
-			value = c.words(v.Items[part])
-		}
-		return value, shown
+		text = strings.Join(texts(v), ", ")
+	case "day":
+		text, _ = c.moment(v)
+	case "time":
+		_, text = c.moment(v)
+	default:
+		shown = k.how == "plain" && v.Kind == markup.Leaf && !strings.Contains(text, "\n")
 	}
-	return v.Text, k.how == "plain" && v.Kind == markup.Leaf && !strings.Contains(v.Text, "\n")
+	return text, shown
 }
 
 func isOn(t tree) bool { return t.Text != "" && t.Text != "false" }
 
 // moment returns a day and a time in the server's zone.
-func (c Context) moment(text string) (parts [2]string) {
-	text = strings.Replace(text, "T", " ", 1)
+func (c Context) moment(t tree) (day, clock string) {
+	text := strings.Replace(t.Text, "T", " ", 1)
 	if at, err := time.Parse("2006-01-02 15:04:05Z07:00", text); err == nil && c.Options != nil {
 		text = at.In(cmp.Or(c.Options.Zone, time.UTC)).Format("2006-01-02 15:04")
 	}
-	parts[0], parts[1], _ = strings.Cut(text, " ")
-	return parts
+	day, clock, _ = strings.Cut(text, " ")
+	return day, clock
 }
 
 // set returns the card or the form with the text of a control.
 func (c Context) set(k control, t tree, text string) tree {
-	former, value, part := get(t, k.key), leaf(text), parts[k.how]
+	value := leaf(text)
 	switch k.how {
 	case "line", "lines":
-		if value = c.say(former, text); k.name == "title" && c.Opened == "" {
-			value = leaf(text) // the one title of a new form
+		if k.name != "title" || c.Opened != "" { // a new form has one title
+			return c.say(t, text, k.path)
 		}
 	case "box":
-		if k.key == "by" && text != "" {
+		if k.name == "by" && text != "" {
 			value = leaf("editors")
 		}
 	case "commas":
 		value = leaves(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",; ", r) }))
 	case "day", "time":
-		both := c.moment(former.Text)
-		both[part] = text
-		value = leaf(strings.TrimRight(both[0]+" "+both[1], " "))
-	case "first", "last":
-		value = listOf(slices.Clone(former.Items))
-		value.Items[part] = c.say(former.Items[part], text)
+		day, clock := c.moment(get(t, k.path...))
+		if k.how == "day" {
+			day = text
+		} else {
+			clock = text
+		}
+		value = leaf(strings.TrimSpace(day + " " + clock))
 	}
-	return put(t, k.key, value)
+	return put(t, value, k.path...)
 }
 
 // apply applies controls of a card or of the form. A control that nobody changed leaves the text as it is.
 func (c Context) apply(t tree, controls []control, prefix string, sent url.Values) tree {
 	for _, k := range controls {
 		shown, has := c.show(k, t)
-		list := sent[prefix+k.name]
-		if !has || len(list) == 0 {
-			continue
-		}
-		// A box that is off sends one value, a box that is on a second one.
-		if text := clean(list[len(list)-1], k.how == "lines"); text != clean(shown, k.how == "lines") {
-			t = c.set(k, t, text)
+		if list := sent[prefix+k.name]; has && len(list) > 0 {
+			// A box that is off sends one value, a box that is on a second one.
+			lines := k.how == "lines"
+			if text := clean(list[len(list)-1], lines); text != clean(shown, lines) {
+				t = c.set(k, t, text)
+			}
 		}
 	}
 	return t
@@ -100,10 +100,11 @@ func (c Context) apply(t tree, controls []control, prefix string, sent url.Value
 func (e *editor) applySent(sent url.Values) {
 	e.Undo = forms.Say("Change the settings")
 	root := e.apply(e.root, formControls, "f-", sent)
-	if former, _ := root.Get(e.path); e.path != nil {
+	if e.path != nil {
+		former := get(root, e.path...)
 		card := e.applyCard(former, sent)
-		root = e.rename(splice(root, e.path, 1, card), nameOf(former), nameOf(card))
-		if !reflect.DeepEqual(card, former) {
+		root = e.rename(put(root, card, e.path...), nameOf(former), nameOf(card))
+		if !card.Equal(former) {
 			e.Undo, e.at = forms.Say("Change “{0}”", e.label(card)), e.path
 		}
 	}
@@ -122,22 +123,19 @@ func (e *editor) isButton(verb string, i int) bool { return e.verb == verb && e.
 
 // applyCard applies the controls of the open card, but its section.
 func (e *editor) applyCard(former tree, sent url.Values) tree {
-	kind, now := e.kindOf(former), findKind(sent.Get("q-kind"))
+	kind := e.kindOf(former)
 	card := e.apply(former, kind.controls, "q-", sent)
 	if e.words(get(former, "label")) != "" && e.words(get(card, "label")) == "" {
 		e.fault("q-label", sayNoLabel)
 	}
 	if sent.Has("q-show") {
-		card = put(card, "showIf", e.condition(get(card, "showIf"), sent))
-	}
-	if isSection(card) {
-		return card
+		card = put(card, e.condition(get(card, "showIf"), sent), "showIf")
 	}
 	if kind.has("options") && sent.Has(ChoiceControl) {
 		card = e.applyChoices(card, sent)
 	}
 	card = e.withID(card, clean(sent.Get("q-id"), false))
-	if sent.Has("q-kind") && now != kind && now.Name != sectionKey {
+	if now := findKind(cmp.Or(sent.Get("q-kind"), kind.Name)); now != kind {
 		card = e.applyKind(card, now)
 	}
 	return card
@@ -145,32 +143,31 @@ func (e *editor) applyCard(former tree, sent url.Values) tree {
 
 // applyKind makes another kind of question. Keys that it does not have go.
 func (e *editor) applyKind(former tree, kind *Kind) tree {
-	card, fields := without(former, "validate", "scale", "min", "max"), e.fill(kind.fields)
+	card, fields, all := without(former, "validate", "scale", "min", "max"), e.fill(kind.fields), e.kindOf(former).controls
 	e.plain = kind.Name == "choice"
-	for _, k := range e.kindOf(former).controls {
-		if !kind.has(k.key) || k.key == "options" && kind.Name == "yesno" {
-			card = put(card, k.key, none)
+	for _, k := range all {
+		if !kind.has(k.path[0]) || k.how == "choices" && kind.Name == "yesno" {
+			card = put(card, none, k.path[0])
 		}
 	}
 	for i, key := range fields.Keys {
 		if value := fields.Items[i]; !isNone(value) && (key != "options" || isNone(get(card, key))) {
-			card = put(card, key, value)
+			card = put(card, value, key)
 		}
 	}
 	isText := kind.Name == "text" || kind.Name == "long"
-	if value := get(card, "default"); !isText && !slices.Contains(values(card), value.Text) {
-		card = put(card, "default", none)
+	if !isText && !slices.Contains(values(card), get(card, "default").Text) {
+		card = without(card, "default")
 	}
 	var lost []*message
-	for _, k := range e.kindOf(former).controls {
-		if !isNone(get(former, k.key)) && isNone(get(card, k.key)) {
+	for _, k := range all {
+		if !isNone(get(former, k.path...)) && isNone(get(card, k.path...)) {
 			lost = append(lost, &message{Text: k.say})
 		}
 	}
-	if kind.Name != "decision" {
-		options := get(card, "options")
-		plain := each(options, func(option tree) tree { return short(put(option, "color", none)) })
-		if card = put(card, "options", plain); !reflect.DeepEqual(options, plain) {
+	if options := get(card, "options"); kind.Name != "decision" {
+		plain := each(options, func(option tree) tree { return short(without(option, "color")) })
+		if card = put(card, plain, "options"); !options.Equal(plain) {
 			lost = append(lost, forms.Say("Colours"))
 		}
 	}
@@ -180,22 +177,18 @@ func (e *editor) applyKind(former tree, kind *Kind) tree {
 	return card
 }
 
-func isMulti(card tree) bool { return get(card, "type").Text == "checkbox" }
-
 // applySection moves the open question into a section, or out of it.
 func (e *editor) applySection(name string) {
-	card, _ := e.root.Get(e.path)
-	to, into := after(e.path[:2], 1), pathOf(e.root, name)
-	section, _ := e.root.Get(into)
-	if isSection(card) || name == keyOf(e.path[:len(e.path)-2]) || into != nil && !isSection(section) {
+	if name == keyOf(e.path[:len(e.path)-2]) {
 		return
 	}
-	if into != nil {
-		if len(e.path) == 2 && last(into) > last(e.path) {
-			into = after(into, -1)
+	to := after(e.path[:2], 1)
+	if into := pathOf(e.root, name); into != nil {
+		to = join(into, fieldsKey, len(get(e.root, join(into, fieldsKey)...).Items))
+		if len(e.path) == 2 && into[1].(int) > e.path[1].(int) {
+			to[1] = into[1].(int) - 1
 		}
-		to = slices.Concat(into, place{fieldsKey, len(get(section, fieldsKey).Items)})
 	}
 	e.moveTo(e.path, to)
-	e.path, e.at, e.Undo = to, to, forms.Say("Move “{0}”", e.label(card))
+	e.path = to
 }

@@ -35,30 +35,30 @@ func Do(text, action string, sent url.Values, c Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	e.verb, e.arg, _ = strings.Cut(action, ":")
-	place, kind, _ := strings.Cut(e.arg, ":")
+	words := strings.Split(action+"::", ":")
 	before := e.root
-	e.path, e.target = pathOf(e.root, sent.Get(OpenControl)), pathOf(e.root, strings.TrimSuffix(place, "."))
+	e.verb, e.arg = words[0], words[1]
+	e.path, e.target = pathOf(e.root, sent.Get(OpenControl)), pathOf(e.root, strings.TrimSuffix(e.arg, "."))
 	e.Open = keyOf(e.path)
 	if e.verb == "delete" && slices.Equal(e.path, e.target) {
 		e.path = nil // nobody needs its controls
 	}
 	e.applySent(sent)
 	if applied := *e; !e.Refused() {
-		e.act(place, kind)
+		e.act(words[2])
 		if why, _ := e.commit(); why != nil { // then the controls alone
 			*e = applied
 			e.at, e.Notice = e.target, why
-			if why, at := e.commit(); why != nil {
-				e.fault(controlAt(at), why)
+			if why, control := e.commit(); why != nil {
+				e.fault(control, why)
 			}
 		}
 	}
 	if !e.Refused() {
 		e.Open, e.At, e.wanted = keyOf(e.path), keyOf(e.at), nil
 	}
-	if e.Refused() || e.Text == text {
-		e.Text, e.Undo = text, nil
+	if e.Text == text {
+		e.Undo = nil
 		return e.Result, nil
 	}
 	say := []*message{e.Notice}

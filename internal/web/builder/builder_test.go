@@ -297,6 +297,16 @@ func TestWhatWasTypedIsShownAgain(t *testing.T) {
 	}
 }
 
+// A result may get another text: its cards are shown.
+func TestAnotherText(t *testing.T) {
+	r, err := builder.Do(leave, "delete:3", nil, known(leave))
+	testkit.Must(t, err)
+	r.Text = leave
+	form, err := builder.Read(r, known(leave))
+	testkit.Must(t, err)
+	testkit.Same(t, "cards", len(form.Cards), 6)
+}
+
 func TestNewForm(t *testing.T) {
 	c := known("")
 	r := builder.New()

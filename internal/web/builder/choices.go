@@ -10,13 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 )
 
-// valueOf returns the value of an option.
-func valueOf(option tree) string {
-	if option.Kind == markup.Mapping {
-		option = get(option, "value")
-	}
-	return option.Text
-}
+func valueOf(option tree) string { return cmp.Or(get(option, "value").Text, option.Text) }
 
 // optionLabel returns what people read.
 func (c Context) optionLabel(option tree) string {
@@ -31,14 +25,6 @@ func (c Context) choices(card tree) (list []Choice) {
 	return list
 }
 
-// short makes a text of an option that has only a value.
-func short(option tree) tree {
-	if slices.Equal(option.Keys, []string{"value"}) {
-		return option.Items[0]
-	}
-	return option
-}
-
 // values returns the values of a question's choices.
 func values(card tree) (list []string) {
 	for _, option := range get(card, "options").Items {
@@ -47,86 +33,82 @@ func values(card tree) (list []string) {
 	return list
 }
 
+// short makes a text of an option that has only a value.
+func short(option tree) tree {
+	if slices.Equal(option.Keys, []string{"value"}) {
+		return option.Items[0]
+	}
+	return option
+}
+
 // cleanChoice is a text of a choice: a separator is a comma.
 func cleanChoice(text string) string {
 	return strings.ReplaceAll(clean(text, false), forms.Separator, ",")
 }
 
-// several returns the choices of lines. It takes the first column of a spreadsheet.
-func (e *editor) several(lines string, choices []string) (list []string) {
-	seen, left := map[string]bool{"": true}, 0
-	for _, choice := range choices {
-		seen[cleanChoice(choice)] = true
-	}
-	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
-		column, _, _ := strings.Cut(line, "\t")
-		text := cleanChoice(column)
-		if seen[text] {
-			left++
-			continue
-		}
-		seen[text], list = true, append(list, text)
-	}
-	if e.verb == "several" {
-		e.Notice = forms.SayN("Added {0} choice.", "Added {0} choices.", len(list))
-	}
-	if left > 0 {
-		e.also = append(e.also,
-			forms.SayN("Left out {0} line, blank or double.", "Left out {0} lines, blank or double.", left))
-	}
-	return list
-}
-
 // applyChoices applies the texts of the choices. The value of a choice that is on the page stays, as in answers.
+// It takes the first column of pasted lines, without blank ones and doubles.
 func (e *editor) applyChoices(card tree, sent url.Values) tree {
-	labels, shown := sent[ChoiceControl], sent[ValueControl]
-	if lines := sent.Get(SeveralControl); e.verb == "several" || strings.TrimSpace(lines) != "" {
-		labels = append(labels, e.several(lines, labels)...)
-	}
+	labels := sent[ChoiceControl]
 	if e.verb == "other" {
 		labels = append(labels, e.Words(forms.Say("choice|Other")))
 	}
-	if len(labels) > markup.MaxOptions+1 {
-		e.fault(ChoiceControl, forms.Say("A question has at most {0} choices.", markup.MaxOptions))
-		return card
+	typed, left, double := len(labels), 0, ""
+	if lines := strings.TrimSpace(sent.Get(SeveralControl)); e.verb == "several" || lines != "" {
+		labels = append(labels, strings.Split(lines, "\n")...)
 	}
-	former, taken, read := map[string]tree{}, setOf(values(card)), map[string]bool{}
-	for _, option := range get(card, "options").Items {
-		former[valueOf(option)] = option
-	}
-	shown = append(slices.Clone(shown), make([]string, len(labels))...)
+	shown := append(slices.Clone(sent[ValueControl]), make([]string, len(labels))...)
+	former, read := values(card), map[string]bool{}
+	taken := setOf(former)
 	var options []tree
 	for i, label := range labels {
-		if label = cleanChoice(label); label == "" || e.isButton("unchoice", i) {
+		if len(options) > markup.MaxOptions {
+			break
+		}
+		if i >= typed {
+			label, _, _ = strings.Cut(label, "\t")
+		}
+		label = cleanChoice(label)
+		value, option := shown[i], get(card, "options", slices.Index(former, shown[i]))
+		switch {
+		case i >= typed && (label == "" || read[label]):
+			left++
 			continue
-		}
-		if read[label] {
-			e.fault(ChoiceControl, forms.Say("Two choices are “{0}”. Change one of them.", label))
-		}
-		option, exists := former[shown[i]]
-		if !exists || e.optionLabel(option) != label {
-			value := shown[i]
-			if !exists || !slices.Contains(values(e.onPage(card)), value) {
-				value = free(taken, label, " %d")
+		case label == "" || e.isButton("unchoice", i):
+			continue
+		case read[label]:
+			double = label
+		case e.optionLabel(option) != label:
+			if !slices.Contains(values(e.readOpened().former(card)), value) {
+				value = free(taken, label, " ", 2)
 			}
 			taken[value], e.renamed[shown[i]] = true, value
 			option = e.option(option, value, label)
 		}
 		read[label], options = true, append(options, option)
 	}
+	if e.verb == "several" {
+		e.Notice = forms.SayN("Added {0} choice.", "Added {0} choices.", len(labels)-typed-left)
+	}
+	if left > 0 {
+		e.also = append(e.also,
+			forms.SayN("Left out {0} line, blank or double.", "Left out {0} lines, blank or double.", left))
+	}
+	if len(options) > markup.MaxOptions {
+		e.fault(ChoiceControl, forms.Say("A question has at most {0} choices.", markup.MaxOptions))
+	} else if double != "" {
+		e.fault(ChoiceControl, forms.Say("Two choices are “{0}”. Change one of them.", double))
+	}
 	delete(e.renamed, "") // of new ones
-	card = put(card, "default", exchange(get(card, "default"), e.renamed))
-	return put(card, "options", listOf(options))
+	return put(put(card, exchange(get(card, "default"), e.renamed), "default"), listOf(options), "options")
 }
 
 // option returns an option with another value and another text.
 func (c Context) option(option tree, value, label string) tree {
-	if option.Kind != markup.Mapping {
-		option = none
+	option.Text = ""
+	option = c.say(put(option, leaf(value), "value"), label, place{"label"})
+	if label == value && get(option, "label").Kind == markup.Leaf {
+		option = short(put(option, none, "label"))
 	}
-	option = put(option, "value", leaf(value))
-	if text := c.say(get(option, "label"), label); text.Kind == markup.Mapping || label != value {
-		return put(option, "label", text)
-	}
-	return short(put(option, "label", none))
+	return option
 }

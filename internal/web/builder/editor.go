@@ -12,59 +12,68 @@ import (
 	"github.com/formulary/formulary/internal/markup"
 )
 
-// editor changes a form. Its changes wait for commit.
+// editor changes a form.
 type editor struct {
 	Context
 	Result
-	verb, arg string          // of the action
-	root      tree            // the form with all changes
-	queue     []markup.Change // of Text
-	path      place           // of the open card, nil for none
-	target    place           // of the card that the click names
-	at        place           // of the card where the notice stands
+	verb, arg string           // of the action
+	document  *markup.Document // with all changes
+	root      tree             // of document
+	cards     named            // of document
+	stuck     bool             // a change can't be made in place
+	path      place            // of the open card, nil for none
+	target    place            // of the card that the click names
+	at        place            // of the card where the notice stands
 	also      []*message
 	renamed   map[string]string // values of choices of the open card that have changed
-	opened    map[string]tree   // questions on the page, by id; see readOpened
+	opened    named             // on the page; see readOpened
+}
+
+// reading is the meaning of a text. To read a large one takes a while.
+type reading struct {
+	*markup.Document
+	markup.Block
+	diagnostics []markup.Diagnostic
 }
 
 var errNoForm = errors.New("the text is no form")
 
-func parse(text string) (tree, error) {
-	root, err := markup.ReadTree(text)
-	if err != nil || root.Kind != markup.Mapping {
-		return none, errors.Join(errNoForm, err)
+func parse(text string) (*markup.Document, error) {
+	document, err := markup.ReadDocument(text)
+	if err == nil && document.Tree.Kind != markup.Mapping {
+		err = errNoForm
 	}
-	return root, nil
+	return document, err
 }
 
 func newEditor(r Result, c Context) (e *editor, err error) {
 	e = &editor{Context: c, Result: r, renamed: map[string]string{}}
-	if r.known != nil {
-		e.root = r.known.root
-		return e, nil
+	if e.known.Document == nil || e.known.String() != r.Text { // others may have put another text
+		e.known = reading{}
+		e.known.Document, err = parse(r.Text)
 	}
-	e.root, err = parse(r.Text)
+	e.take(e.known.Document)
 	return e, err
 }
 
-// meaning reads the form of a text, without problems that the builder finds itself, and without numbers of lines.
-func (c Context) meaning(text string, root tree) *reading {
-	block, all := markup.ParseForm(c.PageID, c.Lang, []byte(text), c.Options)
-	r := &reading{root: root, form: block.Form}
-	for _, d := range all {
-		if unfinished.MatchString(d.Message) {
-			continue
-		}
-		d.Message = onLine.ReplaceAllString(d.Message, "")
-		r.diagnostics = append(r.diagnostics, d)
-	}
-	return r
+func (e *editor) take(document *markup.Document) {
+	e.document, e.root, e.cards = document, document.Tree, byName(document.Tree)
 }
 
 var (
 	onLine     = regexp.MustCompile(`(?:, first)? on line \d+`)
 	unfinished = regexp.MustCompile("^(?:fields|options) is an empty list$| without options")
 )
+
+// read reads the form of a text, without problems that the builder finds itself, and without numbers of lines.
+func (c Context) read(document *markup.Document) reading {
+	block, all := markup.ParseForm(c.PageID, c.Lang, []byte(document.String()), c.Options)
+	all = slices.DeleteFunc(all, func(d markup.Diagnostic) bool { return unfinished.MatchString(d.Message) })
+	for i := range all {
+		all[i].Message = onLine.ReplaceAllString(all[i].Message, "")
+	}
+	return reading{document, block, all}
+}
 
 // cards yields sections and questions in the order of the form.
 func cards(root tree) iter.Seq2[place, tree] {
@@ -75,13 +84,17 @@ func cards(root tree) iter.Seq2[place, tree] {
 				return
 			}
 			for rest, question := range cards(card) {
-				if !yield(append(slices.Clip(path), rest...), question) {
+				if !yield(join(path, rest...), question) {
 					return
 				}
 			}
 		}
 	}
 }
+
+const fieldsKey, sectionKey = "fields", "section"
+
+func isSection(card tree) bool { return slices.Contains(card.Keys, sectionKey) }
 
 // A section may have the id of a question as its name.
 const ofSection = "section:"
@@ -94,28 +107,34 @@ func nameOf(card tree) string {
 	return get(card, "id").Text
 }
 
-// find returns the card of a name.
-func (e *editor) find(name string) (place, tree) {
-	for path, card := range cards(e.root) {
-		if nameOf(card) == name {
-			return path, card
-		}
-	}
-	return nil, none
+// named are questions and sections by their names.
+type named map[string]located
+
+type located struct {
+	place
+	tree
 }
 
-// label is what people call a question or section.
-func (c Context) label(card tree) string {
-	for _, key := range []string{"label", "title", "id", sectionKey} {
-		if text := c.words(get(card, key)); text != "" {
-			return text
+func byName(root tree) named {
+	all := named{}
+	for path, card := range cards(root) {
+		all[nameOf(card)] = located{path, card}
+	}
+	return all
+}
+
+// former returns what a question or section was before, maybe under another name.
+func (n named) former(card tree) tree {
+	for _, name := range append([]string{nameOf(card)}, texts(get(card, "was"))...) {
+		if former := n[name].tree; !isNone(former) {
+			return former
 		}
 	}
-	return ""
+	return none
 }
 
 // readOpened returns the questions that are on the page. Without a form there, it finds none.
-func (e *editor) readOpened() map[string]tree {
+func (e *editor) readOpened() named {
 	if e.opened == nil {
 		opened, _ := markup.ReadTree(e.Opened)
 		e.opened = byName(opened)
@@ -123,107 +142,91 @@ func (e *editor) readOpened() map[string]tree {
 	return e.opened
 }
 
-func byName(root tree) map[string]tree {
-	all := map[string]tree{}
-	for _, card := range cards(root) {
-		all[nameOf(card)] = card
-	}
-	return all
+// label is what people call a question or section.
+func (c Context) label(card tree) string {
+	return cmp.Or(c.words(get(card, "label")), c.words(get(card, "title")), strings.TrimPrefix(nameOf(card), ofSection))
 }
 
-// onPage returns a question as it is on the page.
-func (e *editor) onPage(card tree) tree {
-	for _, id := range append([]string{nameOf(card)}, texts(get(card, "was"))...) {
-		if opened, found := e.readOpened()[id]; found {
-			return opened
-		}
-	}
-	return none
-}
-
-// change makes another form.
-func (e *editor) change(root tree) { e.put(root, changes(nil, e.root, root)...) }
-
-// put makes another form by changes of the text. Cards in use are followed by their names.
-func (e *editor) put(root tree, list ...markup.Change) {
-	former := e.root
-	e.root, e.queue = root, append(e.queue, list...)
-	for _, path := range []*place{&e.path, &e.target} {
-		old, _ := former.Get(*path)
-		if now, _ := root.Get(*path); nameOf(now) != nameOf(old) {
-			if found, _ := e.find(nameOf(old)); found != nil {
-				*path = found
-			}
-		}
-	}
-}
-
-// moveTo moves a card. Its bytes go with it.
-func (e *editor) moveTo(from, to place) {
-	card, _ := e.root.Get(from)
-	e.put(splice(splice(e.root, from, 1), to, 0, card), markup.Change{Do: markup.Move, Path: from, To: to})
-}
-
-// commit changes the text, unless that makes an error: then it says why, and where.
-func (e *editor) commit() (why *message, at place) {
-	if len(e.queue) == 0 {
-		return nil, nil
-	}
-	text, copied, err := markup.Edit(e.Text, e.queue...)
+// do makes changes. Cards in use are followed by their names.
+func (e *editor) do(list ...markup.Change) {
+	document, copied, err := e.document.Edit(list...)
 	if err != nil {
-		return forms.Say("This can't be changed here. Change it in the text."), nil
-	}
-	read := e.meaning(text, e.root)
-	if read.form == nil {
-		former := e.meaning(e.Text, none).diagnostics
-		for _, d := range read.diagnostics {
-			isSame := func(old markup.Diagnostic) bool { return old.Message == d.Message }
-			if d.Severity == markup.Error && !slices.ContainsFunc(former, isSame) {
-				at = markup.PathAt(text, d.Line, d.Column)
-				return e.why(at), at
-			}
-		}
+		e.stuck = true
+		return
 	}
 	if copied {
 		e.also = append(e.also, forms.Say("A list that others share was copied to this place first."))
 	}
-	e.Text, e.known = text, read
-	return nil, nil
+	former := e.root
+	e.take(document)
+	for _, path := range []*place{&e.path, &e.target} {
+		name := nameOf(get(former, *path...))
+		if found := e.cards[name].place; found != nil && nameOf(get(e.root, *path...)) != name {
+			*path = found
+		}
+	}
 }
 
-// cardPath is the part of a path that leads to a card, nil if it leads elsewhere.
-func cardPath(path place) place {
+// change makes another form.
+func (e *editor) change(root tree) { e.do(changes(nil, e.root, root)...) }
+
+// commit takes the changes, unless they make an error: then it says why, and at which control.
+func (e *editor) commit() (why *message, control string) {
+	switch {
+	case e.stuck:
+		return forms.Say("This can't be changed here. Change it in the text."), ""
+	case e.document == e.known.Document:
+		return nil, ""
+	}
+	now := e.read(e.document)
+	if now.Form == nil {
+		former := map[string]bool{}
+		for _, d := range e.read(e.known.Document).diagnostics {
+			former[d.Message] = true
+		}
+		for _, d := range now.diagnostics {
+			if d.Severity == markup.Error && !former[d.Message] {
+				return e.why(e.document.PathAt(d.Line, d.Column))
+			}
+		}
+	}
+	e.Text, e.known = e.document.String(), now
+	return nil, ""
+}
+
+// cardAt returns the part of a path that leads to a card, if any, and the next key.
+func cardAt(path place) (card place, key string) {
 	end := 0
 	for end+1 < len(path) && path[end] == fieldsKey {
 		end += 2
 	}
-	return path[:end]
+	if end < len(path) {
+		key, _ = path[end].(string)
+	}
+	return path[:end], key
 }
 
-// keyAt returns the key that a path leads to in a card or in the form.
-func keyAt(path place) string {
-	if rest := path[len(cardPath(path)):]; len(rest) > 0 {
-		key, _ := rest[0].(string)
-		return key
-	}
-	return ""
+// controlOf names the controls of keys that are called otherwise.
+var controlOf = map[string]string{
+	"opens": "opens-day", "closes": "closes-day", "scale": "scale-0", "options": "choice", "showIf": "show",
 }
 
 // why says why something must not be changed: it made an error at a path.
-func (e *editor) why(at place) *message {
-	key, path := keyAt(at), cardPath(at)
-	card, _ := e.root.Get(path)
-	switch say := faults[key]; {
-	case say == nil:
-		return forms.Say("This would make an error. Change it in the text.")
-	case key == "showIf" && len(path) > 2:
-		return forms.Say(
-			"“{0}” has its own condition. Remove it first, or give the condition to the section.", e.label(card))
-	case key != "id" && len(path) > 0 && !slices.Equal(path, e.path):
-		return forms.Say("“{0}” depends on it. Change that question first.", e.label(card))
-	default:
-		return say
+func (e *editor) why(at place) (say *message, control string) {
+	path, key := cardAt(at)
+	label, prefix := e.label(get(e.root, path...)), "q-"
+	if len(path) == 0 {
+		prefix = "f-"
 	}
+	switch say = faults[key]; {
+	case say == nil:
+		say = forms.Say("This would make an error. Change it in the text.")
+	case key == "showIf" && len(path) > 2:
+		say = forms.Say("“{0}” has its own condition. Remove it first, or give the condition to the section.", label)
+	case key != "id" && len(path) > 0 && !slices.Equal(path, e.path):
+		say = forms.Say("“{0}” depends on it. Change that question first.", label)
+	}
+	return say, prefix + cmp.Or(controlOf[key], key)
 }
 
 // fault says why a control was not applied. The first fault gets the focus.
@@ -235,18 +238,4 @@ func (e *editor) fault(control string, say *message) {
 		}
 	}
 	e.faults[control] = say
-}
-
-// controlOf names the controls of keys that are called otherwise.
-var controlOf = map[string]string{
-	"opens": "opens-day", "closes": "closes-day", "scale": "scale-0", "options": "choice", "showIf": "show",
-}
-
-// controlAt returns the control of a path.
-func controlAt(at place) string {
-	prefix := "f-"
-	if len(cardPath(at)) > 0 {
-		prefix = "q-"
-	}
-	return prefix + cmp.Or(controlOf[keyAt(at)], keyAt(at))
 }

@@ -3,7 +3,6 @@ package builder
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,24 +29,22 @@ func slug(label string) string {
 	return cut(otherSign.ReplaceAllString(latin, "-"), maxID)
 }
 
-func cut(id string, size int) string {
-	id = strings.Trim(id, "-")
-	return strings.Trim(id[:min(len(id), size)], "-")
-}
+func cut(id string, size int) string { return strings.Trim(id[:min(len(id), size)], "-") }
 
 // unnamed matches the id of a question that was not closed yet.
 var unnamed = regexp.MustCompile(`^question-\d+$`)
 
 // taken are all ids that a new question must not have. "lang" in an address is the language.
 func (e *editor) taken() map[string]bool {
-	names := slices.AppendSeq(slices.Concat([]string{"id", "lang"}, e.Taken), maps.Keys(e.readOpened()))
-	for _, card := range cards(e.root) {
-		names = append(append(names, nameOf(card)), texts(get(card, "was"))...)
+	taken := setOf(append([]string{"id", "lang"}, e.Taken...))
+	for _, all := range []named{e.cards, e.readOpened()} {
+		for name, card := range all {
+			for _, name := range append(texts(get(card.tree, "was")), strings.TrimPrefix(name, ofSection)) {
+				taken[name] = true
+			}
+		}
 	}
-	for i, name := range names {
-		names[i] = strings.TrimPrefix(name, ofSection)
-	}
-	return setOf(names)
+	return taken
 }
 
 func setOf(names []string) map[string]bool {
@@ -58,11 +55,11 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// free returns the first name that is not taken. The format counts.
-func free(taken map[string]bool, name, format string) string {
+// free returns the name, or the first one with a number that is not taken.
+func free(taken map[string]bool, name, between string, n int) string {
 	unique := name
-	for n := 2; taken[unique]; n++ {
-		unique = name + fmt.Sprintf(format, n)
+	for ; taken[unique]; n++ {
+		unique = fmt.Sprint(name, between, n)
 	}
 	return unique
 }
@@ -70,39 +67,28 @@ func free(taken map[string]bool, name, format string) string {
 // freeID returns an id, with a number if it is taken.
 func freeID(id string, taken map[string]bool) string {
 	if taken[id] {
-		id = free(taken, cut(id, maxID-len("-999")), "-%d")
+		id = cut(id, maxID-len("-999"))
 	}
-	return id
-}
-
-// newID is the id of a question until it has a label, or the name of a section.
-func (e *editor) newID(noun string) string {
-	taken, n := e.taken(), 1
-	for taken[fmt.Sprint(noun, n)] {
-		n++
-	}
-	return fmt.Sprint(noun, n)
+	return free(taken, id, "-", 2)
 }
 
 // withID gives a question another id. When a new one is closed, its label makes it. Answers that are stored under a
 // former one stay its own.
 func (e *editor) withID(card tree, id string) tree {
-	former, byLabel := nameOf(card), slug(e.words(get(card, "label")))
-	if closes := slices.Contains([]string{"done", "open", "add", "copy"}, e.verb); id == "" || id == former {
-		if !closes || byLabel == "" || !unnamed.MatchString(former) || !isNone(e.onPage(card)) {
+	former := nameOf(card)
+	if id == "" || id == former {
+		id = slug(e.words(get(card, "label")))
+		closes := slices.Contains([]string{"done", "open", "add", "copy"}, e.verb)
+		if !closes || id == "" || !unnamed.MatchString(former) || !isNone(e.readOpened().former(card)) {
 			return card
 		}
-		id = freeID(byLabel, e.taken())
+		id = freeID(id, e.taken())
 	}
 	was := slices.DeleteFunc(texts(get(card, "was")), func(name string) bool { return name == id })
-	if _, found := e.readOpened()[former]; found {
+	if !isNone(e.readOpened()[former].tree) {
 		was = append([]string{former}, was...)
 	}
-	value := leaves(was)
-	if len(was) == 1 {
-		value = value.Items[0]
-	}
-	return put(put(card, "id", leaf(id)), "was", value)
+	return put(put(card, leaf(id), "id"), leaves(was), "was")
 }
 
 // rename changes an id, and values of choices, where others name them.
@@ -112,19 +98,11 @@ func (e *editor) rename(root tree, former, id string) tree {
 	}
 	return each(root, func(t tree) tree {
 		if get(t, "submitterMail").Text == former {
-			t = put(t, "submitterMail", leaf(id))
+			t = put(t, leaf(id), "submitterMail")
 		}
 		if get(t, "field").Text == former {
-			t = put(exchange(t, e.renamed), "field", leaf(id))
+			t = put(exchange(t, e.renamed), leaf(id), "field")
 		}
-		return t
-	})
-}
-
-// exchange exchanges texts.
-func exchange(t tree, texts map[string]string) tree {
-	return each(t, func(t tree) tree {
-		t.Text = cmp.Or(texts[t.Text], t.Text)
 		return t
 	})
 }
@@ -135,11 +113,11 @@ const newForm = "new-form"
 // NameForm gives a form its id at the first save: its title makes it. A form that has an id keeps it, unless it is
 // taken.
 func NameForm(text string, taken []string, c Context) (string, error) {
-	root, err := parse(text)
-	if former := get(root, "form").Text; err != nil || former != newForm && !slices.Contains(taken, former) {
+	document, err := parse(text)
+	if former := get(document.Tree, "form").Text; err != nil || former != newForm && !slices.Contains(taken, former) {
 		return text, err
 	}
-	id := freeID(cmp.Or(slug(c.words(get(root, "title"))), "form"), setOf(taken))
-	text, _, err = markup.Edit(text, markup.Change{Do: markup.Set, Path: place{"form"}, Value: leaf(id)})
+	id := freeID(cmp.Or(slug(c.words(get(document.Tree, "title"))), "form"), setOf(taken))
+	text, _, err = markup.Edit(text, markup.Change{Path: place{"form"}, Value: leaf(id)})
 	return text, err
 }

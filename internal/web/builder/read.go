@@ -15,35 +15,55 @@ func Read(r Result, c Context) (*Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.known == nil {
-		e.known = e.meaning(r.Text, e.root)
+	if e.known.Draft == nil {
+		e.known = e.read(e.known.Document)
 	}
 	wanted := cmp.Or(r.wanted, &e.root)
-	f := &Form{Settings: e.controls(*wanted, formControls, "f-", map[string]string{})}
-	number := 0
+	f := &Form{
+		Settings: e.controls(*wanted, formControls, "f-"), Languages: len(e.known.Languages) > 1, Broken: e.known.Form == nil,
+	}
+	problems := e.problems()
+	number, draft := 0, cmp.Or(e.known.Draft, &forms.Form{})
 	for path, card := range cards(e.root) {
 		view := e.card(path, card)
+		view.Problems = append(view.Problems, problems[view.Key]...)
+		failed := hasError(view.Problems)
+		f.Broken = f.Broken || failed
 		if !view.Section {
 			number++
 			view.Number = number
 		}
+		if field := draft.Field(nameOf(card)); field != nil && (e.known.Form != nil || !failed) {
+			view.Field = field
+		}
 		if view.Key == r.Open {
-			open, _ := wanted.Get(path)
-			view.Open = e.openCard(path, open)
+			view.Open = e.openCard(path, get(*wanted, path...))
 		}
 		f.Cards = append(f.Cards, view)
 	}
-	f.addProblems(r.Text, e.known.diagnostics)
-	if len(f.Cards) == 0 && !hasError(f.Problems) {
-		f.Problems = append(f.Problems,
-			Problem{Severity: markup.Error, Say: forms.Say("The form has no questions. Add one.")})
+	if f.Problems = problems[""]; len(f.Cards) == 0 && !hasError(f.Problems) {
+		p := Problem{Severity: markup.Error, Say: forms.Say("The form has no questions. Add one.")}
+		f.Problems, f.Broken = append(f.Problems, p), true
 	}
-	f.Broken = hasError(f.Problems)
-	for _, card := range f.Cards {
-		f.Broken = f.Broken || hasError(card.Problems)
-	}
-	e.addFields(f)
 	return f, nil
+}
+
+// problems returns what the parser finds, by the keys of cards.
+func (e *editor) problems() map[string][]Problem {
+	all := map[string][]Problem{}
+	for _, d := range e.known.diagnostics {
+		path, key := cardAt(e.known.PathAt(d.Line, d.Column))
+		p := Problem{Severity: d.Severity, English: d.Message}
+		if d.Hint != "" {
+			p.English += " (" + d.Hint + ")"
+		}
+		if d.Severity == markup.Error {
+			p.Say = faults[key]
+		}
+		card := keyOf(pathOf(e.root, keyOf(path)))
+		all[card] = append(all[card], p)
+	}
+	return all
 }
 
 func hasError(problems []Problem) bool {
@@ -53,10 +73,11 @@ func hasError(problems []Problem) bool {
 // card is a card without its field, and without problems that only the parser finds.
 func (e *editor) card(path place, card tree) Card {
 	_, isNext := e.root.Get(after(path, 1))
+	key := keyOf(path)
 	view := Card{
-		Key: keyOf(path), Path: path, Kind: e.kindOf(card), Label: e.label(card), Section: isSection(card), Next: keyOf(path),
+		Key: key, Kind: e.kindOf(card), Label: e.label(card), Section: isSection(card), Next: key,
 		InSection: len(path) > 2, Shown: e.shownIf(get(card, "showIf")), ByEditors: get(card, "by").Text != "",
-		IsFirst: last(path) == 0, IsLast: !isNext,
+		IsFirst: path[len(path)-1] == 0, IsLast: !isNext,
 	}
 	isEmpty := view.Section && len(get(card, fieldsKey).Items) == 0
 	if view.Section {
@@ -65,79 +86,27 @@ func (e *editor) card(path place, card tree) Card {
 	if view.InSection && view.IsLast || isEmpty {
 		view.After = keyOf(path[:2])
 	}
-	p := Problem{Severity: markup.Error}
-	switch {
-	case isEmpty:
-		p.Say = forms.Say("This section has no questions yet.")
-	case e.words(get(card, "label")) == "" && unnamed.MatchString(nameOf(card)):
-		p.Say = sayNoLabel
-	case view.Kind.has("options") && len(values(card)) == 0:
-		p.Say = forms.Say("Add a choice.")
-	default:
-		return view
+	why := say([]saying{
+		{isEmpty, forms.Say("This section has no questions yet.")},
+		{e.words(get(card, "label")) == "" && unnamed.MatchString(nameOf(card)), sayNoLabel},
+		{view.Kind.has("options") && len(values(card)) == 0, forms.Say("Add a choice.")},
+	})
+	for _, say := range why {
+		p := Problem{Severity: markup.Error, Say: say}
+		if !isNone(e.readOpened().former(card)) {
+			p.Severity = markup.Warning // it was good enough
+		}
+		view.Problems = append(view.Problems, p)
 	}
-	if !isNone(e.onPage(card)) {
-		p.Severity = markup.Warning // it was good enough
-	}
-	view.Problems = []Problem{p}
 	return view
-}
-
-// addProblems gives problems to their cards.
-func (f *Form) addProblems(text string, diagnostics []markup.Diagnostic) {
-	if len(diagnostics) == 0 {
-		return
-	}
-	pathAt := markup.Paths(text)
-	for _, d := range diagnostics {
-		p := Problem{Severity: d.Severity, English: d.Message}
-		if d.Hint != "" {
-			p.English += " (" + d.Hint + ")"
-		}
-		at := pathAt(d.Line, d.Column)
-		if d.Severity == markup.Error {
-			p.Say = faults[keyAt(at)]
-		}
-		list := &f.Problems
-		for i := range f.Cards {
-			if slices.Equal(f.Cards[i].Path, cardPath(at)) {
-				list = &f.Cards[i].Problems
-			}
-		}
-		*list = append(*list, p)
-	}
-}
-
-// addFields gives cards their fields. In a broken form, cards without an error have one.
-func (e *editor) addFields(f *Form) {
-	form := e.known.form
-	var list []tree
-	var shown []*Card
-	for i := range f.Cards {
-		view := &f.Cards[i]
-		if view.Section || form == nil && hasError(view.Problems) {
-			continue
-		}
-		card, _ := e.root.Get(view.Path)
-		shown, list = append(shown, view), append(list, without(card, "showIf", "was", "min", "max"))
-	}
-	if form == nil {
-		fields := markup.Change{Do: markup.Set, Path: place{fieldsKey}, Value: listOf(list)}
-		text, _, _ := markup.Edit("form: 1", fields)
-		form = cmp.Or(e.meaning(text, none).form, &forms.Form{})
-	}
-	f.Languages = len(form.Languages()) > 1
-	for i, field := range form.Fields {
-		shown[i].Field = field
-	}
 }
 
 // shownIf says when a question is shown, nil for always.
 func (e *editor) shownIf(showIf tree) (say *message) {
 	match, rules := conditionOf(showIf)
-	for _, t := range rules {
+	for i, t := range rules {
 		r := readRule(t)
-		_, card := e.find(r.field)
+		card := e.cards[r.field].tree
 		var answers []string
 		for _, choice := range choose(e.choices(card), r.values...) {
 			if choice.Chosen {
@@ -146,7 +115,7 @@ func (e *editor) shownIf(showIf tree) (say *message) {
 		}
 		next := forms.Say("{0} {1} {2}", e.label(card), operatorOf(r.operator).Say, answers)
 		switch {
-		case say == nil:
+		case i == 0:
 			say = next
 		case match == "any":
 			say = forms.Say("{0} or {1}", say, next)
@@ -160,59 +129,60 @@ func (e *editor) shownIf(showIf tree) (say *message) {
 	return say
 }
 
-// controls are the controls of a card or of the form, and some others.
-func (e *editor) controls(t tree, list []control, prefix string, values map[string]string) map[string]Control {
+// controls are the controls of a card or of the form.
+func (e *editor) controls(t tree, list []control, prefix string) map[string]Control {
+	all := map[string]Control{}
 	for _, k := range list {
 		if value, shown := e.show(k, t); shown {
-			values[k.name] = value
+			all[k.name] = e.control(prefix+k.name, value)
 		}
-	}
-	all := map[string]Control{}
-	for name, value := range values {
-		all[name] = Control{prefix + name, value, e.faults[prefix+name]}
 	}
 	return all
 }
 
+func (e *editor) control(name, value string) Control { return Control{name, value, e.faults[name]} }
+
 // openCard has the controls of a card.
 func (e *editor) openCard(path place, card tree) *OpenCard {
-	open, kind, others := &OpenCard{}, e.kindOf(card), map[string]string{}
+	kind := e.kindOf(card)
 	if e.plain && kind.Name == "yesno" {
 		kind = findKind("choice")
 	}
+	open := &OpenCard{Controls: e.controls(card, kind.controls, "q-")}
+	add := func(name, value string) { open.Controls[name] = e.control("q-"+name, value) }
+	earlier, sections, section := []Choice{{}}, []Choice{{}}, keyOf(path[:len(path)-2])
+	isEarlier := true
+	for at, other := range cards(e.root) {
+		isEarlier = isEarlier && !slices.Equal(at, path)
+		choice := Choice{Value: nameOf(other), Label: e.label(other)}
+		if isSection(other) {
+			choice.Value = keyOf(at)
+			sections = append(sections, choice)
+		} else if isEarlier {
+			earlier = append(earlier, choice)
+		}
+	}
 	if match, rules := conditionOf(get(card, "showIf")); len(path) == 2 || match != "" {
-		others["show"], open.Rules = match, e.showRules(path, rules)
+		add("show", match)
+		open.Rules = e.showRules(earlier, rules)
 	}
 	if !isSection(card) {
-		open.Kinds, others["kind"], others["id"] = Kinds[:len(Kinds)-1], kind.Name, nameOf(card)
-		open.Sections = e.sections(keyOf(path[:len(path)-2]))
-	}
-	if open.Sections != nil {
-		others["section"] = keyOf(path[:len(path)-2])
+		add("kind", kind.Name)
+		add("id", nameOf(card))
+		add("section", section)
+		open.Kinds = Kinds[:len(Kinds)-1]
+		if len(sections) > 1 {
+			open.Sections = choose(sections, section)
+		}
 	}
 	if e.faults[ChoiceControl] != nil {
-		others["choice"] = ""
+		add("choice", "")
 	}
-	open.Controls = e.controls(card, kind.controls, "q-", others)
 	if kind.has("options") {
 		if open.Choices = e.choices(card); kind.Name != "yesno" {
 			open.Choices = append(open.Choices, Choice{})
 		}
-		open.Defaults = choose(append([]Choice{{}}, e.choices(card)...), others["default"])
+		open.Defaults = choose(append([]Choice{{}}, e.choices(card)...), open.Controls["default"].Value)
 	}
 	return open
-}
-
-// sections are the sections that a question may be in, nil for no sections.
-func (e *editor) sections(chosen string) []Choice {
-	list := []Choice{{}}
-	for path, card := range cards(e.root) {
-		if isSection(card) {
-			list = append(list, Choice{Value: keyOf(path), Label: e.label(card)})
-		}
-	}
-	if len(list) == 1 {
-		return nil
-	}
-	return choose(list, chosen)
 }

@@ -7,39 +7,45 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 )
 
-// rule is a comparison as its controls show it.
-type rule struct {
-	field, operator string
-	values          []string
-}
+const oneOf = string(forms.InList)
 
-// conditionOf returns how the rules of a condition combine, and the rules. One alone needs no list.
-func conditionOf(showIf tree) (match string, rules []tree) {
-	for _, match := range []string{"all", "any"} {
-		if list := get(showIf, match); list.Kind == markup.List {
-			return match, list.Items
-		}
-	}
-	if isNone(showIf) {
-		return "", nil
-	}
-	return "all", []tree{showIf}
+// operators are the comparisons, as filters of results call them. Some make no sense for texts, one choice or several.
+var operators = []Operator{
+	{"equals", forms.Say("filter|is"), false, ""},
+	{"not-equals", forms.Say("filter|is not"), false, ""},
+	{oneOf, forms.Say("filter|is one of"), false, "text"},
+	{"contains", forms.Say("filter|contains"), false, "one"},
+	{"empty", forms.Say("filter|is empty"), false, ""},
+	{"not-empty", forms.Say("filter|is not empty"), false, ""},
+	{"greater-than", forms.Say("filter|is above or after"), false, "one several"},
+	{"less-than", forms.Say("filter|is below or before"), false, "one several"},
 }
 
 // opposite has the comparisons that have no answer.
 var opposite = map[string]string{"empty": "not-empty", "not-empty": "empty"}
 
+func operatorOf(value string) Operator {
+	i := slices.IndexFunc(operators, func(o Operator) bool { return o.Value == value })
+	return operators[max(0, i)]
+}
+
+// rule is a comparison as its controls show it.
+type rule struct {
+	field, operator string
+	values          []string // sorted: several have no order
+}
+
 func readRule(t tree) rule {
 	r := rule{field: get(t, "field").Text}
-	for _, o := range operators {
-		if !slices.Contains(t.Keys, o.Value) {
+	for i, value := range t.Items {
+		if len(t.Keys) == 0 || t.Keys[i] == "field" {
 			continue
 		}
-		value := get(t, o.Value)
-		r.operator, r.values = o.Value, texts(value)
+		r.operator, r.values = t.Keys[i], slices.Sorted(slices.Values(texts(value)))
 		if value.Kind == markup.List {
 			r.operator = oneOf
 		}
@@ -50,101 +56,114 @@ func readRule(t tree) rule {
 		}
 		r.values = nil
 	}
-	slices.Sort(r.values) // several have no order
 	return r
 }
 
 func (r rule) needsAnswer() bool { return opposite[r.operator] == "" }
 
+// tree writes a rule. Without an answer that it needs, it is refused.
 func (r rule) tree() tree {
-	value := leaf("true")
-	if r.operator == oneOf {
-		value = leaves(r.values)
-	} else if len(r.values) > 0 {
-		value = leaf(r.values[0])
+	value := leaves(r.values)
+	if !r.needsAnswer() {
+		value = leaf("true")
 	}
 	return tree{Kind: markup.Mapping, Keys: []string{"field", r.operator}, Items: []tree{leaf(r.field), value}}
 }
 
-func ruleControl(i int, part string) string { return fmt.Sprintf("q-rule-%d-%s", i, part) }
+// conditionOf returns how the rules of a condition combine, and the rules. One alone needs no list.
+func conditionOf(showIf tree) (match string, rules []tree) {
+	switch {
+	case isNone(showIf):
+		return "", nil
+	case len(showIf.Keys) == 1 && showIf.Items[0].Kind == markup.List:
+		return showIf.Keys[0], showIf.Items[0].Items
+	}
+	return "all", []tree{showIf}
+}
+
+// withRules returns a condition with other rules.
+func withRules(showIf tree, match string, rules []tree) tree {
+	switch {
+	case len(rules) == 0 || match == "":
+		return none
+	case len(rules) == 1 && len(showIf.Keys) != 1:
+		return rules[0]
+	}
+	return put(none, listOf(rules), match)
+}
+
+// ruleControl begins the names of the controls of a rule.
+func ruleControl(i int) string { return fmt.Sprintf("q-rule-%d-", i) }
 
 // condition applies the controls of a condition. Rules that stay the same keep their spelling.
 func (e *editor) condition(showIf tree, sent url.Values) tree {
-	match := sent.Get("q-show")
-	formerMatch, former := conditionOf(showIf)
+	_, former := conditionOf(showIf)
 	var rules []tree
-	for i := 0; i <= markup.MaxRules && sent.Has(ruleControl(i, "field")); i++ {
-		if e.isButton("unrule", i) {
-			continue
-		}
-		r := rule{field: sent.Get(ruleControl(i, "field")), operator: operatorOf(sent.Get(ruleControl(i, "op"))).Value}
-		for _, value := range sent[ruleControl(i, "value")] {
+	for i := range markup.MaxRules + 1 {
+		name := ruleControl(i)
+		r := rule{field: sent.Get(name + "field"), operator: operatorOf(sent.Get(name + "op")).Value}
+		for _, value := range sent[name+"value"] {
 			if value = clean(value, false); value != "" && r.needsAnswer() {
 				r.values = append(r.values, value)
 			}
 		}
 		slices.Sort(r.values)
-		if i < len(former) && reflect.DeepEqual(r, readRule(former[i])) {
+		switch {
+		case e.isButton("unrule", i):
+		case i < len(former) && reflect.DeepEqual(r, readRule(former[i])):
 			rules = append(rules, former[i])
-		} else if r.field != "" {
-			rules = append(rules, e.complete(r).tree())
+		case r.field != "":
+			rules = append(rules, e.complete(r))
 		}
 	}
-	switch {
-	case len(rules) == 0 || match == "":
-		return none
-	case len(rules) > 1 || get(showIf, formerMatch).Kind == markup.List:
-		return put(none, match, listOf(rules))
-	default:
-		return rules[0]
-	}
+	return withRules(showIf, sent.Get("q-show"), rules)
 }
 
-// complete adds the first choice, or any answer, to a rule that only names a question.
-func (e *editor) complete(r rule) rule {
-	_, card := e.find(r.field)
+// complete writes a rule. One that only names a question gets the first choice, or any answer.
+func (e *editor) complete(r rule) tree {
+	card := e.cards[r.field].tree
 	choices := values(card)
 	switch {
 	case !r.needsAnswer() || len(r.values) > 0:
 	case len(choices) > 0:
-		if r.values = choices[:1]; isMulti(card) && r.operator == "equals" {
-			r.operator = "contains"
-		}
+		return chosen(card, r.operator, choices[0])
 	case r.operator == "equals":
 		r.operator = "not-empty"
-	default:
-		r.values = []string{""} // is refused
 	}
-	return r
+	return r.tree()
+}
+
+// chosen is a rule about a choice.
+func chosen(card tree, operator, choice string) tree {
+	if isMulti(card) && operator == "equals" {
+		operator = "contains"
+	}
+	return rule{nameOf(card), operator, []string{choice}}.tree()
 }
 
 // showRules are the controls of the rules of a card, and of one more. They name questions before it.
-func (e *editor) showRules(to place, rules []tree) (list []Rule) {
-	earlier := []Choice{{}}
-	for path, card := range cards(e.root) {
-		if slices.Equal(path, to) {
-			break
-		}
-		if !isSection(card) {
-			earlier = append(earlier, Choice{Value: nameOf(card), Label: e.label(card)})
-		}
-	}
+func (e *editor) showRules(earlier []Choice, rules []tree) (list []Rule) {
 	for i, t := range append(slices.Clone(rules), none) {
-		r := readRule(t)
-		_, card := e.find(r.field)
-		choices := e.choices(card)
+		r, name := readRule(t), ruleControl(i)
+		card := e.cards[r.field].tree
 		shown := Rule{
-			Field: ruleControl(i, "field"), Operator: ruleControl(i, "op"), Value: ruleControl(i, "value"),
+			Field: name + "field", Operator: name + "op", Value: name + "value",
 			Fields: choose(earlier, r.field), NeedsAnswer: r.needsAnswer(), SeveralOf: r.operator == oneOf,
 		}
+		choices, answers := e.choices(card), "text"
 		if len(choices) > 0 || shown.SeveralOf {
 			shown.Answers = choose(choices, r.values...)
 		} else {
 			shown.Text = strings.Join(r.values, "")
 		}
+		if isMulti(card) {
+			answers = "several"
+		} else if len(choices) > 0 {
+			answers = "one"
+		}
 		for _, o := range operators {
 			o.Chosen = o.Value == r.operator
-			if o.Chosen || r.field == "" || !slices.Contains(unfit(card), o.Value) {
+			if o.Chosen || r.field == "" || !strings.Contains(o.unfit, answers) {
 				shown.Operators = append(shown.Operators, o)
 			}
 		}
@@ -153,22 +172,7 @@ func (e *editor) showRules(to place, rules []tree) (list []Rule) {
 	return list
 }
 
-// unfit are comparisons that make no sense for the answers to a question.
-func unfit(card tree) []string {
-	switch {
-	case len(values(card)) == 0:
-		return []string{oneOf}
-	case isMulti(card):
-		return []string{"greater-than", "less-than"}
-	default:
-		return []string{"contains", "greater-than", "less-than"}
-	}
-}
-
-func operatorOf(value string) Operator {
-	i := slices.IndexFunc(operators, func(o Operator) bool { return o.Value == value })
-	return operators[max(0, i)]
-}
+func isMulti(card tree) bool { return get(card, "type").Text == "checkbox" }
 
 // choose chooses values of a list. A value that is not there is added: otherwise another one would be sent.
 func choose(list []Choice, values ...string) []Choice {

@@ -189,6 +189,11 @@ func TestRules(t *testing.T) {
 			after: "- {id: a, type: date}\n- {id: b, type: date, showIf: {all: [{field: a, less-than: 2026-01-31}]}}",
 		},
 		{
+			name: "without an answer", before: "- {id: a, type: date}\n- {id: b, type: date, showIf: {any: [{field: a, empty: false}, {field: a, empty: true}]}}",
+			action: "done", sent: "q=1\nq-show=any\nq-rule-0-field=a\nq-rule-0-op=not-empty\nq-rule-1-field=a\nq-rule-1-op=not-empty\nq-rule-1-value=x",
+			after: "- {id: a, type: date}\n- {id: b, type: date, showIf: {any: [{field: a, empty: false}, {field: a, not-empty: true}]}}",
+		},
+		{
 			name: "always", before: "- {id: a, type: date}\n- {id: b, type: date, showIf: {field: a, empty: true}}", action: "apply",
 			sent: "q=1\nq-show=\nq-rule-0-field=a\nq-rule-0-op=empty", after: "- {id: a, type: date}\n- {id: b, type: date}",
 		},

@@ -1,7 +1,8 @@
 package builder
 
 import (
-	"reflect"
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ type (
 // none removes a key.
 var none tree
 
+func isNone(t tree) bool { return t.Kind == markup.Leaf && t.Text == "" }
+
 func leaf(text string) tree { return tree{Text: text} }
 
 // listOf makes a list of items. If there are no items, it is none.
@@ -32,7 +35,11 @@ func listOf(items []tree) tree {
 	return tree{Kind: markup.List, Items: items}
 }
 
+// leaves returns texts. One alone needs no list.
 func leaves(texts []string) tree {
+	if len(texts) == 1 {
+		return leaf(texts[0])
+	}
 	var items []tree
 	for _, text := range texts {
 		items = append(items, leaf(text))
@@ -40,40 +47,38 @@ func leaves(texts []string) tree {
 	return listOf(items)
 }
 
-func isNone(t tree) bool { return t.Kind == markup.Leaf && t.Text == "" }
-
-// get returns the value of a key, none if it is missing.
-func get(t tree, key string) tree {
-	value, _ := t.Get(place{key})
-	return value
-}
-
-// put returns the mapping with another value of a key. The value none removes it.
-func put(t tree, key string, value tree) tree {
-	t.Keys, t.Items = slices.Clone(t.Keys), slices.Clone(t.Items)
-	switch i := slices.Index(t.Keys, key); {
-	case i < 0 && isNone(value):
-		return t
-	case i < 0:
-		t.Keys, t.Items = append(t.Keys, key), append(t.Items, value)
-	case isNone(value):
-		t.Keys, t.Items = slices.Delete(t.Keys, i, i+1), slices.Delete(t.Items, i, i+1)
-	default:
-		t.Items[i] = value
-	}
-	t.Kind, t.Text = markup.Mapping, ""
-	return t
-}
-
 // texts returns a text, or a list of texts.
 func texts(t tree) (list []string) {
-	if t.Kind == markup.Leaf && t.Text != "" {
+	if t.Text != "" {
 		return []string{t.Text}
 	}
 	for _, item := range t.Items {
 		list = append(list, item.Text)
 	}
 	return list
+}
+
+// get returns the value at a path, none if it is missing.
+func get(t tree, path ...any) tree {
+	value, _ := t.Get(path)
+	return value
+}
+
+// put returns the tree with another value at a path. The value none removes a key.
+func put(t, value tree, path ...any) tree {
+	c := markup.Change{Path: path, Value: value}
+	if len(path) == 1 && isNone(value) {
+		c.Do = markup.Delete
+	}
+	t, _ = t.Apply(c)
+	return t
+}
+
+func without(t tree, keys ...string) tree {
+	for _, key := range keys {
+		t = put(t, none, key)
+	}
+	return t
 }
 
 // each returns the tree with its values changed, the innermost first.
@@ -85,87 +90,75 @@ func each(t tree, change func(tree) tree) tree {
 	return change(t)
 }
 
-// splice replaces n cards at a path by others.
-func splice(t tree, path place, n int, cards ...tree) tree {
-	list, i := get(t, fieldsKey), last(path[:2])
-	if len(path) > 2 {
-		n, cards = 1, []tree{splice(list.Items[i], path[2:], n, cards...)}
-	}
-	list.Kind, list.Items = markup.List, slices.Replace(slices.Clone(list.Items), i, i+n, cards...)
-	return put(t, fieldsKey, list)
+// exchange exchanges texts.
+func exchange(t tree, texts map[string]string) tree {
+	return each(t, func(t tree) tree {
+		t.Text = cmp.Or(texts[t.Text], t.Text)
+		return t
+	})
 }
 
-// last returns the index that a path ends with.
-func last(path place) int {
-	i, _ := path[len(path)-1].(int)
-	return i
-}
+// join returns a path with more steps.
+func join(path place, steps ...any) place { return append(slices.Clip(path), steps...) }
 
 // after returns the place after an item of a list, or another one that is by so many items away.
 func after(path place, by int) place {
-	return append(slices.Clone(path[:len(path)-1]), last(path)+by)
+	end := len(path) - 1
+	return join(path[:end], path[end].(int)+by)
 }
 
 // changes make one tree of another. They touch what differs.
 func changes(path place, from, to tree) (list []markup.Change) {
-	if reflect.DeepEqual(from, to) {
-		return nil
-	}
-	if from.Kind != to.Kind || to.Kind == markup.Leaf {
-		return []markup.Change{{Do: markup.Set, Path: path, Value: to}}
-	}
-	step := func(step any) place { return append(slices.Clone(path), step) }
-	if to.Kind == markup.Mapping {
+	i, end, n := 0, len(to.Items), len(from.Items)
+	switch {
+	case from.Equal(to):
+	case from.Kind != to.Kind || to.Kind == markup.Leaf:
+		return []markup.Change{{Path: path, Value: to}}
+	case to.Kind == markup.Mapping:
 		for i, key := range to.Keys {
-			list = append(list, changes(step(key), get(from, key), to.Items[i])...)
+			list = append(list, changes(join(path, key), get(from, key), to.Items[i])...)
 		}
 		for _, key := range from.Keys {
 			if !slices.Contains(to.Keys, key) {
-				list = append(list, markup.Change{Do: markup.Delete, Path: step(key)})
+				list = append(list, markup.Change{Do: markup.Delete, Path: join(path, key)})
 			}
 		}
-		return list
-	}
-	old := slices.Clone(from.Items)
-	for len(old) > len(to.Items) {
-		i := 0
-		for i < len(to.Items) && reflect.DeepEqual(old[i], to.Items[i]) {
+	default:
+		for i < min(end, n) && from.Items[i].Equal(to.Items[i]) {
 			i++
 		}
-		old = slices.Delete(old, i, i+1)
-		list = append(list, markup.Change{Do: markup.Delete, Path: step(i)})
-	}
-	for i, item := range to.Items {
-		if i < len(old) {
-			list = append(list, changes(step(i), old[i], item)...)
-		} else {
-			list = append(list, markup.Change{Do: markup.Insert, Path: step(i), Value: item})
+		for i < min(end, n) && from.Items[n-1].Equal(to.Items[end-1]) {
+			end, n = end-1, n-1
+		}
+		for ; i < max(end, n); i++ {
+			at := join(path, i)
+			switch {
+			case i >= end:
+				list = append(list, markup.Change{Do: markup.Delete, Path: join(path, end)})
+			case i >= n:
+				list = append(list, markup.Change{Do: markup.Insert, Path: at, Value: to.Items[i]})
+			default:
+				list = append(list, changes(at, from.Items[i], to.Items[i])...)
+			}
 		}
 	}
 	return list
 }
 
-// words is a text in the page's language.
-func (c Context) words(t tree) string {
-	if t.Kind == markup.Mapping && len(t.Keys) > 0 {
-		t = t.Items[c.language(t)]
-	}
-	return strings.TrimSpace(t.Text)
-}
-
-// language is the index of the page's language in a text by languages.
-func (c Context) language(t tree) int {
-	return max(0, slices.Index(t.Keys, forms.FindLanguage(t.Keys, c.Lang)))
-}
-
-// say is a text with other words in the page's language.
-func (c Context) say(t tree, words string) tree {
+// language is the path to the words in the page's language.
+func (c Context) language(t tree) place {
 	if t.Kind != markup.Mapping || len(t.Keys) == 0 {
-		return leaf(words)
+		return nil
 	}
-	t.Items = slices.Clone(t.Items)
-	t.Items[c.language(t)] = leaf(words)
-	return t
+	return place{cmp.Or(forms.FindLanguage(t.Keys, c.Lang), t.Keys[0])}
+}
+
+// words is a text in the page's language.
+func (c Context) words(t tree) string { return strings.TrimSpace(get(t, c.language(t)...).Text) }
+
+// say returns the tree with a text that has other words in the page's language.
+func (c Context) say(t tree, words string, path place) tree {
+	return put(t, leaf(words), join(path, c.language(get(t, path...))...)...)
 }
 
 // clean removes what texts can't have. Word processors and spreadsheets write other spaces.
@@ -173,7 +166,6 @@ func clean(text string, lines bool) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' && lines:
-			return r
 		case unicode.IsSpace(r) && r != '\r':
 			return ' '
 		case unicode.IsControl(r):
@@ -183,14 +175,10 @@ func clean(text string, lines bool) string {
 	}, strings.ToValidUTF8(text, "\uFFFD")))
 }
 
-const fieldsKey = "fields"
-
 // keyOf is how actions name a card.
 func keyOf(path place) (key string) {
-	for _, step := range path {
-		if index, ok := step.(int); ok {
-			key += "." + strconv.Itoa(index)
-		}
+	for i := 1; i < len(path); i += 2 {
+		key += fmt.Sprint(".", path[i])
 	}
 	return strings.TrimPrefix(key, ".")
 }
@@ -204,7 +192,7 @@ func pathOf(root tree, key string) (path place) {
 		}
 		path = append(path, fieldsKey, index)
 	}
-	if card, _ := root.Get(path); card.Kind != markup.Mapping {
+	if get(root, path...).Kind != markup.Mapping {
 		return nil
 	}
 	return path

@@ -27,13 +27,11 @@ type Form struct {
 	Problems  []Problem // that belong to no card
 	Broken    bool      // a problem here or at a card keeps the form from being saved
 	Languages bool      // some texts are in several languages; the text alone has the others
-	First     string    // PLACE of a question before all others
 }
 
 // Card is a question, or the head of a section.
 type Card struct {
 	Key       string // its place: "3", or "3.1" in a section. Actions name it
-	Path      markup.Path
 	Kind      *Kind
 	Label     string // of the question or section; never empty: at worst the id
 	Number    int    // of a question, from 1; 0 for sections
@@ -111,6 +109,7 @@ type Operator struct {
 	Value  string
 	Say    *forms.Message
 	Chosen bool
+	unfit  string
 }
 
 // Names of hidden controls that say which controls are sent.
@@ -133,15 +132,8 @@ type Result struct {
 
 	faults map[string]*forms.Message // by name of control
 	wanted *tree                     // the form with controls that could not be applied: Read shows them again
-	known  *reading                  // of Text; nil if it was not changed
+	known  reading                   // of Text; empty if it was not changed
 	plain  bool                      // a question with yes and no is open as one choice: it is to get more
-}
-
-// reading is the meaning of a text. To read a large one takes a while.
-type reading struct {
-	root        tree
-	form        *forms.Form // nil if it is broken
-	diagnostics []markup.Diagnostic
 }
 
 // Refused reports whether the controls that were sent could not be applied.

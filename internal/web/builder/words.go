@@ -3,6 +3,7 @@ package builder
 import (
 	_ "embed" // the kinds
 	"slices"
+	"strconv"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
@@ -30,14 +31,15 @@ var Kinds = []*Kind{
 	kind(sectionKey, forms.Say("Section")),
 }
 
-const sectionKey = "section"
-
 func kind(name string, say *message) *Kind {
-	t := get(kindsTree, name)
-	k := &Kind{Name: name, Say: say, fields: get(t, fieldsKey)}
-	for _, item := range get(t, "controls").Items {
-		parts := append(texts(item), "")
-		k.controls = append(k.controls, control{parts[0], parts[1], parts[2], parts[3]})
+	k := &Kind{Name: name, Say: say, fields: get(kindsTree, name, fieldsKey)}
+	for _, item := range get(kindsTree, name, "controls").Items {
+		parts := append(texts(item), "", "")
+		c := control{parts[0], place{parts[1]}, parts[2], parts[3]}
+		if index, err := strconv.Atoi(parts[4]); err == nil {
+			c.path = append(c.path, index)
+		}
+		k.controls = append(k.controls, c)
 	}
 	return k
 }
@@ -69,26 +71,22 @@ func findKind(name string) *Kind {
 
 // kindOf returns the kind of a question or section: a short text if it is unknown.
 func (c Context) kindOf(card tree) *Kind {
-	if isSection(card) {
-		return findKind(sectionKey)
-	}
-	looks := looksOf(card)
 	var labels []string
 	for _, choice := range c.choices(card) {
 		labels = append(labels, choice.Label)
 	}
-	isYesNo := func(words []string) bool { return slices.Equal(words, labels) }
-	if looks == "radio" && slices.ContainsFunc(c.YesNo, isYesNo) {
-		return findKind("yesno")
-	}
-	i := slices.IndexFunc(Kinds, func(k *Kind) bool { return looksOf(k.fields) == looks })
+	isYesNo := slices.ContainsFunc(c.YesNo, func(words []string) bool { return slices.Equal(words, labels) })
+	i := slices.IndexFunc(Kinds, func(k *Kind) bool {
+		return looksOf(k.fields) == looksOf(card) && (k.Name != "choice" || !isYesNo)
+	})
 	return Kinds[max(0, i)]
 }
 
-func isSection(card tree) bool { return slices.Contains(card.Keys, sectionKey) }
-
 // looksOf tells kinds apart in a text.
 func looksOf(card tree) string {
+	if isSection(card) {
+		return sectionKey
+	}
 	looks := get(card, "type").Text
 	if validate := get(card, "validate").Text; validate == "numeric" || validate == "email" {
 		looks += validate
@@ -99,23 +97,9 @@ func looksOf(card tree) string {
 	return looks
 }
 
-func (k *Kind) has(key string) bool {
-	return slices.ContainsFunc(k.controls, func(c control) bool { return c.key == key })
+func (k *Kind) has(key any) bool {
+	return slices.ContainsFunc(k.controls, func(c control) bool { return c.path[0] == key })
 }
-
-// operators are the comparisons, as filters of results call them.
-var operators = []Operator{
-	{"equals", forms.Say("filter|is"), false},
-	{"not-equals", forms.Say("filter|is not"), false},
-	{oneOf, forms.Say("filter|is one of"), false},
-	{"contains", forms.Say("filter|contains"), false},
-	{"empty", forms.Say("filter|is empty"), false},
-	{"not-empty", forms.Say("filter|is not empty"), false},
-	{"greater-than", forms.Say("filter|is above or after"), false},
-	{"less-than", forms.Say("filter|is below or before"), false},
-}
-
-const oneOf = string(forms.InList)
 
 var (
 	sayLong    = forms.Say("Shorten this text.")
