@@ -141,7 +141,10 @@ func (c *call) clicked(page *authorPage, text, action string, sent url.Values) (
 // builder is what the builder knows besides the text.
 func (c *call) builder(page *authorPage) builder.Context {
 	words := cmp.Or(lang.Find(page.lang), c.Lang)
-	known := builder.Context{PageID: page.PageID, Lang: page.lang, Options: c.Site.Markup, Words: words.Say}
+	known := builder.Context{
+		PageID: page.PageID, Lang: page.lang, Author: c.Lang.Tag, Options: c.Site.Markup, Words: words.Say,
+		Untitled: c.Lang.Text("Question without a text"),
+	}
 	for _, l := range lang.All() {
 		known.YesNo = append(known.YesNo, []string{l.Text("Yes"), l.Text("No")})
 	}

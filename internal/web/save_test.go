@@ -300,6 +300,6 @@ func TestBoxIsOff(t *testing.T) {
 	_, b := newAuthors(t, page1("edit: [carol]\n", strings.Replace(savedForm, "fields", "oneSubmission: true\nfields", 1)))
 	values := with(b.get(savedPath).values(), "_do", "save")
 	delete(values, "f-oneSubmission")
-	b.send(savedPath, values).want(200, "The settings have changed.")
+	b.send(savedPath, values).want(200, "Changed settings: One submission per person.")
 	b.get("/page/1/form/f").wantNoHTML("One submission each")
 }

@@ -43,13 +43,20 @@ func (c Context) show(k control, t tree) (text string, shown bool) {
 	return text, shown
 }
 
+func (c Context) zone() *time.Location {
+	if c.Options == nil {
+		return time.UTC
+	}
+	return cmp.Or(c.Options.Zone, time.UTC)
+}
+
 func isOn(t tree) bool { return t.Text != "" && t.Text != "false" }
 
 // moment returns a day and a time in the server's zone.
 func (c Context) moment(t tree) (day, clock string) {
 	text := strings.Replace(t.Text, "T", " ", 1)
-	if at, err := time.Parse("2006-01-02 15:04:05Z07:00", text); err == nil && c.Options != nil {
-		text = at.In(cmp.Or(c.Options.Zone, time.UTC)).Format("2006-01-02 15:04")
+	if at, err := time.Parse("2006-01-02 15:04:05Z07:00", text); err == nil {
+		text = at.In(c.zone()).Format("2006-01-02 15:04")
 	}
 	day, clock, _ = strings.Cut(text, " ")
 	return day, clock
@@ -104,6 +111,9 @@ func (e *editor) applySent(sent url.Values) {
 		former := get(root, e.path...)
 		card := e.applyCard(former, sent)
 		root = e.rename(put(root, card, e.path...), nameOf(former), nameOf(card))
+		if id := get(card, "id"); !isNone(id) {
+			e.before = put(e.before, id, join(e.path, "id")...)
+		}
 		if !card.Equal(former) {
 			e.Undo, e.at = forms.Say("Change “{0}”", e.label(card)), e.path
 		}
@@ -144,6 +154,9 @@ func (e *editor) applyCard(former tree, sent url.Values) tree {
 // applyKind makes another kind of question. Keys that it does not have go.
 func (e *editor) applyKind(former tree, kind *Kind) tree {
 	card, fields, all := without(former, "validate", "scale", "min", "max"), e.fill(kind.fields), e.kindOf(former).controls
+	if e.kindOf(former).Name == "decision" {
+		card = without(card, "by") // it came with the kind
+	}
 	e.plain = kind.Name == "choice"
 	for _, k := range all {
 		if !kind.has(k.path[0]) || k.how == "choices" && kind.Name == "yesno" {

@@ -36,7 +36,7 @@ func Do(text, action string, sent url.Values, c Context) (Result, error) {
 		return Result{}, err
 	}
 	words := strings.Split(action+"::", ":")
-	before := e.root
+	e.before = e.root
 	e.verb, e.arg = words[0], words[1]
 	e.path, e.target = pathOf(e.root, sent.Get(OpenControl)), pathOf(e.root, strings.TrimSuffix(e.arg, "."))
 	e.Open = keyOf(e.path)
@@ -63,7 +63,7 @@ func Do(text, action string, sent url.Values, c Context) (Result, error) {
 	}
 	say := []*message{e.Notice}
 	if e.Notice == nil {
-		say = e.compare(before, e.root)
+		say = e.compare(e.before, e.root)
 	}
 	e.Notice = forms.Sentences(append(say, e.also...))
 	return e.Result, nil

@@ -24,7 +24,8 @@ func known(opened string) builder.Context {
 	}
 	return builder.Context{
 		PageID: 1, Lang: "en", Opened: opened, Options: &markup.Options{Zone: zone}, Words: words,
-		YesNo: [][]string{{"Yes", "No"}, {"Ja", "Nein"}},
+		Untitled: "Question without a text",
+		YesNo:    [][]string{{"Yes", "No"}, {"Ja", "Nein"}},
 	}
 }
 
@@ -239,7 +240,7 @@ func TestCards(t *testing.T) {
 	}
 	want := []string{
 		`0 1 list "Kind of leave" shown  next 0 after ""`,
-		`1 2 text "question-1" shown  next 1 after "" no field error: Write the question. `,
+		`1 2 text "Question without a text" shown  next 1 after "" no field error: Write the question. `,
 		`2 3 long "Reason" shown Only if Kind of leave filter|is one of Illness, other or Kind of leave filter|is empty  next 2 after ""`,
 		`3 0 section "Days" shown Only if Kind of leave filter|is not Illness next 3. after "" no field`,
 		`3.0 4 date "First day" shown  next 3.0 after ""`,
@@ -260,9 +261,9 @@ func TestCards(t *testing.T) {
 		rules = append(rules, fmt.Sprintf("%v %v %q %v", r.Fields, r.Answers, r.Text, r.SeveralOf))
 	}
 	want = []string{
-		"[{  false} {kind Kind of leave true} {question-1 question-1 false}] [{holiday holiday false} {ill Illness true} {other other true}] \"\" true",
-		"[{  false} {kind Kind of leave true} {question-1 question-1 false}] [{holiday holiday false} {ill Illness false} {other other false}] \"\" false",
-		"[{  true} {kind Kind of leave false} {question-1 question-1 false}] [] \"\" false",
+		"[{  false} {kind Kind of leave true} {question-1 Question without a text false}] [{holiday holiday false} {ill Illness true} {other other true}] \"\" true",
+		"[{  false} {kind Kind of leave true} {question-1 Question without a text false}] [{holiday holiday false} {ill Illness false} {other other false}] \"\" false",
+		"[{  true} {kind Kind of leave false} {question-1 Question without a text false}] [] \"\" false",
 	}
 	if diff := cmp.Diff(want, rules); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
@@ -341,7 +342,7 @@ func TestChangesInWords(t *testing.T) {
 	want := []string{
 		"Added: End.", "Deleted: Mail.", "New choices of “Kind of leave”: training.", "“Kind of leave” no longer has the choices: other.",
 		"“Kind of leave” is required now.", "“Reason” is “Why” now.", "“Last day” has changed.",
-		"The title is “Holidays” now.", "The settings have changed.",
+		"The title is “Holidays” now.", "Changed settings: Places.",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

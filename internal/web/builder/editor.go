@@ -27,6 +27,7 @@ type editor struct {
 	also      []*message
 	renamed   map[string]string // values of choices of the open card that have changed
 	opened    named             // on the page; see readOpened
+	before    tree              // root before the click, with the id that the open card has now
 }
 
 // reading is the meaning of a text. To read a large one takes a while.
@@ -142,9 +143,18 @@ func (e *editor) readOpened() named {
 	return e.opened
 }
 
+// text is the text of a question, or the title of a section.
+func (c Context) text(card tree) string {
+	return cmp.Or(c.words(get(card, "label")), c.words(get(card, "title")))
+}
+
 // label is what people call a question or section.
 func (c Context) label(card tree) string {
-	return cmp.Or(c.words(get(card, "label")), c.words(get(card, "title")), strings.TrimPrefix(nameOf(card), ofSection))
+	label := c.text(card)
+	if label == "" && unnamed.MatchString(nameOf(card)) {
+		label = c.Untitled
+	}
+	return cmp.Or(label, strings.TrimPrefix(nameOf(card), ofSection))
 }
 
 // do makes changes. Cards in use are followed by their names.

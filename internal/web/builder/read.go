@@ -3,6 +3,7 @@ package builder
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
@@ -57,8 +58,11 @@ func (e *editor) problems() map[string][]Problem {
 		if d.Hint != "" {
 			p.English += " (" + d.Hint + ")"
 		}
-		if d.Severity == markup.Error {
+		switch {
+		case d.Severity == markup.Error:
 			p.Say = faults[key]
+		case strings.Contains(d.Message, "comes later on the page"):
+			p.Say = forms.Say("It depends on a question below it. Move that question up.")
 		}
 		card := keyOf(pathOf(e.root, keyOf(path)))
 		all[card] = append(all[card], p)

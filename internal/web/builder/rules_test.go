@@ -18,6 +18,7 @@ func TestRules(t *testing.T) {
 		action, sent string
 		after        string // "" for the same
 		notice       string
+		author       string // the author's language
 	}{
 		// Choices.
 		{
@@ -145,8 +146,8 @@ func TestRules(t *testing.T) {
 		// Kinds.
 		{
 			name: "keys that don't fit go", before: "- {id: a, type: status, label: A, options: [{value: x, color: red}, {value: y, label: Y}], default: x, by: editors}",
-			action: "done", sent: "q-kind=date", after: "- {id: a, type: date, label: A, by: editors}",
-			notice: "The kind of “A” is “Date” now. No longer there: Choices; Filled in at first.",
+			action: "done", sent: "q-kind=date", after: "- {id: a, type: date, label: A}",
+			notice: "The kind of “A” is “Date” now. No longer there: Only editors answer this; Choices; Filled in at first.",
 		},
 		{
 			name: "colours", before: "- {id: a, type: status, label: A, options: [{value: x, color: red}, {value: y, label: Y}], default: x}",
@@ -226,11 +227,16 @@ func TestRules(t *testing.T) {
 			name: "settings", before: "form: f # id\nfields:\n- {id: a, type: date}\n", action: "apply",
 			sent:   "q=\nf-title=T\nf-intro=A\\nB\nf-limit=5\nf-anonymous=\nf-anonymous=true\nf-notify=a@example.org, b@example.org\nf-opens-day=2026-01-02\nf-opens-time=\nf-closes-day=2026-02-03\nf-closes-time=18:00",
 			after:  "form: f # id\nfields:\n- {id: a, type: date}\ntitle: T\nintro: |-\n  A\n  B\nopens: 2026-01-02\ncloses: 2026-02-03 18:00\nlimit: 5\nanonymous: true\nnotify: [a@example.org, b@example.org]\n",
-			notice: "The title is “T” now. The introduction has changed. The settings have changed.",
+			notice: "The title is “T” now. The introduction has changed. Changed settings: Opens on: 2026-01-02; Closes on: 2026-02-03 18:00:00 (two hours east); Places; Anonymous: no name is stored; Mail to.",
 		},
 		{
 			name: "a time in another zone stays", before: "form: f\ncloses: 2026-02-03T18:00:00+01:00\nfields:\n- {id: a, type: date}", action: "apply",
 			sent: "q=\nf-closes-day=2026-02-03\nf-closes-time=19:00",
+		},
+		{
+			name: "the id of a card that closes is no news", page: "- {id: b, type: date}", before: "- {id: question-1, type: date}\n- {id: b, type: date, label: B}",
+			action: "open:1", sent: "q-label=A", after: "- {id: a, type: date, label: A}\n- {id: b, type: date, label: B}",
+			notice: "“A” has changed.",
 		},
 		{
 			name: "a time without a day", before: "form: f\nfields:\n- {id: a, type: date}", action: "apply",
@@ -241,6 +247,11 @@ func TestRules(t *testing.T) {
 			before: "form: f\ntitle: {de: Urlaub, en: Leave}\nfields:\n- {id: a, type: date, label: {en: Day, de: Tag}}", action: "done",
 			sent:  "f-title=Vacation\nq-label=First day",
 			after: "form: f\ntitle: Vacation\nfields:\n- {id: a, type: date, label: {en: First day, de: Tag}}",
+		},
+		{
+			name: "the author's language", author: "de-AT", before: "form: f\ntitle: {en: Leave, de: Urlaub}\nfields:\n- {id: a, type: date, label: {en: Day, de: Tag}}", action: "done",
+			sent:  "f-title=Ferien\nq-label=Erster Tag",
+			after: "form: f\ntitle: {en: Leave, de: Ferien}\nfields:\n- {id: a, type: date, label: {en: Day, de: Erster Tag}}",
 		},
 		{
 			name: "the page's language", before: "form: f\ntitle: {de: Urlaub, en: Leave}\nfields:\n- {id: a, type: date, label: {en: Day, de: Tag}}", action: "done",
@@ -260,7 +271,7 @@ func TestRules(t *testing.T) {
 			if test.page == "none" {
 				c.Opened = ""
 			}
-			c.Taken = []string{"stored"}
+			c.Taken, c.Author = []string{"stored"}, test.author
 			controls := sent(test.sent)
 			if !controls.Has("q") {
 				controls.Set("q", "0")

@@ -3,6 +3,7 @@ package builder
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -53,6 +54,7 @@ func (c Context) compare(before, after tree) []*message {
 		}
 	}
 	title, intro, oldIntro := c.words(get(after, "title")), get(after, "intro"), get(before, "intro")
+	settings, known := c.changedSettings(before, after)
 	newTitle := title != c.words(get(before, "title"))
 	return slices.Concat(
 		say([]saying{
@@ -65,9 +67,38 @@ func (c Context) compare(before, after tree) []*message {
 			{newTitle && title == "", forms.Say("The title was removed.")},
 			{isNone(intro) && !isNone(oldIntro), forms.Say("The introduction was removed.")},
 			{!isNone(intro) && !intro.Equal(oldIntro), forms.Say("The introduction has changed.")},
-			{differ(before, after, "title", "intro", fieldsKey), forms.Say("The settings have changed.")},
+			{settings != nil, forms.Say("Changed settings: {0}.", settings)},
+			{differ(before, after, known...), forms.Say("The settings have changed.")},
 		}),
 	)
+}
+
+// changedSettings names the settings that are another, and returns the keys of the form that it looks at.
+func (c Context) changedSettings(before, after tree) (names []*message, known []string) {
+	known = []string{"title", "intro", fieldsKey}
+	for _, k := range formControls {
+		if key := k.path[0].(string); !slices.Contains(known, key) {
+			known = append(known, key)
+			value, name := get(after, key), &message{Text: k.say}
+			if get(before, key).Equal(value) {
+				continue
+			}
+			if day, clock := c.moment(value); k.how == "day" && day != "" {
+				name = forms.Say("{0}: {1}", name, c.when(day, clock))
+			}
+			names = append(names, name)
+		}
+	}
+	return names, known
+}
+
+// when is a day, or a day and a time, as people read it.
+func (c Context) when(day, clock string) any {
+	at, err := time.ParseInLocation("2006-01-02 15:04", day+" "+clock, c.zone())
+	if err != nil {
+		return day
+	}
+	return at
 }
 
 // differ reports whether two mappings differ in other keys.
@@ -82,14 +113,17 @@ func (c Context) compareCards(old, card tree) (list []*message) {
 	was, is := isOn(get(old, "required")), isOn(get(card, "required"))
 	added, reads := c.newChoices(old, card)
 	lost, _ := c.newChoices(card, old)
+	rule, oldRule := get(card, "showIf"), get(old, "showIf")
 	list = append(say([]saying{
-		{former != label, forms.Say("“{0}” is “{1}” now.", former, label)},
+		{former != label && c.text(old) != "", forms.Say("“{0}” is “{1}” now.", former, label)},
 		{kind != formerKind, forms.Say("The kind of “{0}” is “{1}” now.", label, kind.Say)},
 		{kind == formerKind && added != nil, forms.Say("New choices of “{0}”: {1}.", label, added)},
 		{kind.has("options") && lost != nil, forms.Say("“{0}” no longer has the choices: {1}.", label, lost)},
 		{is && !was, forms.Say("“{0}” is required now.", label)},
 		{was && !is, forms.Say("“{0}” is optional now.", label)},
-		{!get(old, "showIf").Equal(get(card, "showIf")), forms.Say("“{0}” has another condition.", label)},
+		{isNone(rule) && !isNone(oldRule), forms.Say("“{0}” has no condition any more.", label)},
+		{!isNone(rule) && isNone(oldRule), forms.Say("“{0}” has a condition now.", label)},
+		{!isNone(rule) && !isNone(oldRule) && !rule.Equal(oldRule), forms.Say("“{0}” has another condition.", label)},
 	}), reads...)
 	if len(list) == 0 && differ(old, card, "was", fieldsKey) {
 		list = append(list, forms.Say("“{0}” has changed.", label))

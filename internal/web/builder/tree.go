@@ -145,18 +145,18 @@ func changes(path place, from, to tree) (list []markup.Change) {
 	return list
 }
 
-// language is the path to the words in the page's language.
+// language is the path to the words in the author's language, or else in the page's language.
 func (c Context) language(t tree) place {
 	if t.Kind != markup.Mapping || len(t.Keys) == 0 {
 		return nil
 	}
-	return place{cmp.Or(forms.FindLanguage(t.Keys, c.Lang), t.Keys[0])}
+	return place{cmp.Or(forms.FindLanguage(t.Keys, c.Author), forms.FindLanguage(t.Keys, c.Lang), t.Keys[0])}
 }
 
-// words is a text in the page's language.
+// words is a text in one language.
 func (c Context) words(t tree) string { return strings.TrimSpace(get(t, c.language(t)...).Text) }
 
-// say returns the tree with a text that has other words in the page's language.
+// say returns the tree with a text that has other words in the same language.
 func (c Context) say(t tree, words string, path place) tree {
 	return put(t, leaf(words), join(path, c.language(get(t, path...))...)...)
 }

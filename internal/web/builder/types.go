@@ -9,13 +9,16 @@ import (
 
 // Context is what the builder knows besides the text.
 type Context struct {
-	PageID  int64
-	Lang    string // of the page; "" if it names none
-	Options *markup.Options
-	Opened  string                           // the block on the page when it was opened; "" for a new form
-	Taken   []string                         // ids of questions in stored definitions of the form
-	Words   func(text *forms.Message) string // writes words that become part of the form, in the page's language
-	YesNo   [][]string                       // both words in each language that the kind is recognised in
+	PageID int64
+	Lang   string // of the page; "" if it names none
+	Author string // the author's language: texts that have it are shown and changed in it
+	// Untitled is how a question without a text is called.
+	Untitled string
+	Options  *markup.Options
+	Opened   string                           // the block on the page when it was opened; "" for a new form
+	Taken    []string                         // ids of questions in stored definitions of the form
+	Words    func(text *forms.Message) string // writes words that become part of the form, in the page's language
+	YesNo    [][]string                       // both words in each language that the kind is recognised in
 }
 
 // Form is a text as cards.
