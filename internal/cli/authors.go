@@ -15,7 +15,7 @@ func (c *config) checkAuthors() (err error) {
 	for i, name := range c.authors {
 		name = strings.TrimSpace(name)
 		c.authors[i] = name
-		err = cmp.Or(err, refuse(name != service.Everybody && markup.CheckName(name) != nil,
+		err = cmp.Or(err, refuse(name != service.Everybody && !markup.IsName(name),
 			"--authors %q: use names of users, groups such as @hr, or *", name))
 	}
 	return err

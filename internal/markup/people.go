@@ -3,15 +3,25 @@ package markup
 import (
 	"bytes"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
 )
 
-// Names lists users and groups, with "@" before a group.
-func (p *Principals) Names() []string {
+// People are who a page names: users, and groups with "@" before them.
+type People struct {
+	View []string // nil is everybody
+	Edit []string
+}
+
+// People returns who the page names.
+func (m Meta) People() People { return People{m.View.names(), m.Edit.names()} }
+
+// Tag identifies people as they are shown.
+func (p People) Tag() string { return Tag(fmt.Sprintf("%#v", p)) }
+
+func (p *Principals) names() []string {
 	if p == nil {
 		return nil
 	}
@@ -22,61 +32,71 @@ func (p *Principals) Names() []string {
 	return names
 }
 
-// CheckName tells why a page can't name a user or group.
-func CheckName(name string) *forms.Message {
-	read := readPeople(nil, []string{name}).Edit.Names()
-	if !slices.Equal(read, []string{name}) || len(name) > MaxIDBytes || strings.ContainsAny(name, "\u2028\u2029") {
-		return forms.Say("{0} is not the name of a user or group.", name)
-	}
-	return nil
+// IsName reports whether a page can name a user or group so.
+func IsName(name string) bool {
+	names := []string{name}
+	return slices.Equal(readPeople(People{Edit: names}).People().Edit, names) &&
+		len(name) <= MaxIDBytes && !strings.ContainsAny(name, "\u2028\u2029")
 }
 
-// NewPage writes a Markdown page with one form. view is nil for everybody. The errors are *forms.Invalid.
-func NewPage(title string, view, edit []string, text string, options *Options) ([]byte, error) {
-	title = strings.TrimSpace(title)
+// NewPage is a Markdown page with one form.
+type NewPage struct {
+	Title string
+	Lang  string // a language tag, or ""
+	People
+	Text string // of its form
+}
+
+// Source writes the page. The errors are *forms.Invalid.
+func (n NewPage) Source(options *Options) ([]byte, error) {
+	title := strings.TrimSpace(n.Title)
 	if title == "" || checkText(title) != "" || strings.ContainsAny(title, "\u2028\u2029") {
 		return nil, refusal(forms.Say("A page needs a title, on one line."))
 	}
-	meta := fmt.Sprintf("---\ntitle: %q\n%s---\n", title, writePeople(view, edit))
-	return Open(Markdown, 1, []byte(meta), options).Add(text)
-}
-
-// writePeople writes lines of a front matter. view is nil for everybody.
-func writePeople(view, edit []string) (lines string) {
-	if view != nil {
-		lines = fmt.Sprintf("view: %q\n", view)
+	meta := fmt.Sprintf("---\ntitle: %q\n%s", title, writePeople(n.People))
+	if n.Lang != "" {
+		meta += fmt.Sprintf("lang: %q\n", n.Lang)
 	}
-	return strings.ReplaceAll(lines+fmt.Sprintf("edit: %q\n", edit), `" "`, `", "`)
+	return Open(Markdown, 1, []byte(meta+"---\n"), options).Add(n.Text)
 }
 
-func readPeople(view, edit []string) Meta {
-	return Parse(Markdown, 1, []byte("---\n"+writePeople(view, edit)+"---\n"), nil).Meta
+// writePeople writes lines of a front matter.
+func writePeople(people People) (lines string) {
+	if people.View != nil {
+		lines = fmt.Sprintf("view: %q\n", people.View)
+	}
+	return strings.ReplaceAll(lines+fmt.Sprintf("edit: %q\n", people.Edit), `" "`, `", "`)
 }
 
-// SetPeople has the front matter name other people. view is nil for everybody.
-func (p *Source) SetPeople(view, edit []string) ([]byte, error) {
-	changes := []Change{{Do: Set, Path: Path{"edit"}, Value: leaves(edit)}}
+func readPeople(people People) Meta {
+	return Parse(Markdown, 1, []byte("---\n"+writePeople(people)+"---\n"), nil).Meta
+}
+
+// SetPeople has the front matter name other people, if its people have the Tag. If not, the error is a *Conflict.
+func (p *Source) SetPeople(tag string, wanted People) ([]byte, error) {
+	now := p.Meta.People()
+	changes := []Change{{Do: Set, Path: Path{"edit"}, Value: leaves(wanted.Edit)}}
 	switch {
-	case view != nil:
-		changes = append(changes, Change{Do: Set, Path: Path{"view"}, Value: leaves(view)})
-	case p.Meta.View != nil:
-		changes = append(changes, Change{Do: Delete, Path: Path{"view"}})
-	}
-	if p.Unreadable {
+	case p.Unreadable:
 		return nil, errUnreadable
+	case now.Tag() != tag:
+		return nil, &Conflict{People: now}
+	case wanted.View != nil:
+		changes = append(changes, Change{Do: Set, Path: Path{"view"}, Value: leaves(wanted.View)})
+	case now.View != nil:
+		changes = append(changes, Change{Do: Delete, Path: Path{"view"}})
 	}
 	from, to := bytes.IndexByte(p.src, '\n')+1, bytes.LastIndex(p.src[:p.body], []byte("---"))
 	if from > to { // there is no front matter
 		return nil, errNotProven
 	}
 	text, _, err := Edit(string(p.src[from:to]), changes...)
-	changed := p.splice(from, to, text)
-	after, wanted, named := Parse(p.Format, p.ID, changed, nil), p.Meta, readPeople(view, edit)
-	wanted.View, wanted.Edit, wanted.Names = named.View, named.Edit, after.Meta.Names
-	if err != nil || !after.MetaRead || after.ID != p.ID || !reflect.DeepEqual(after.Meta, wanted) {
+	if err != nil {
 		return nil, errNotProven
 	}
-	return changed, nil
+	named := readPeople(wanted)
+	p.Meta.View, p.Meta.Edit = named.View, named.Edit // write proves it
+	return p.write(from, to, text, -1, -1, "")
 }
 
 func leaves(names []string) Tree {

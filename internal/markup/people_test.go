@@ -18,14 +18,15 @@ func TestSetPeople(t *testing.T) {
 		{"---\nedit: &a [alice]\nview: *a\n---\n", "bob", "alice", ""},
 	} {
 		view, edit := lines(tt.view), lines(tt.edit)
-		got, err := Open(Markdown, 1, []byte(tt.page), nil).SetPeople(view, edit)
+		page := Open(Markdown, 1, []byte(tt.page), nil)
+		got, err := page.SetPeople(page.Meta.People().Tag(), People{view, edit})
 		if (err != nil) != (tt.want == "-") || len(tt.want) > 1 && string(got) != tt.want {
 			t.Errorf("%q: got %q, %v; want %q", tt.page, got, err, tt.want)
 			continue
 		}
 		if err == nil {
 			meta := read(Markdown, 1, got).Meta
-			testkit.Diff(t, string(got), [][]string{meta.View.Names(), meta.Edit.Names()}, [][]string{view, edit})
+			testkit.Diff(t, string(got), meta.People(), People{view, edit})
 		}
 	}
 }
@@ -38,23 +39,24 @@ func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
-func TestCheckName(t *testing.T) {
+func TestIsName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"alice": true, "@hr": true, "a, b": true, "Ann O'Neil \"x\"": true, "": false, "@": false, "@a,b": false, "a:b": false,
 		" a": false, "a\nb": false, "a\u2028b": false, "@ a": false, strings.Repeat("a", 300): false,
 	} {
-		testkit.Same(t, name, CheckName(name) == nil, want)
+		testkit.Same(t, name, IsName(name), want)
 	}
 }
 
 func TestNewPage(t *testing.T) {
 	const text = "form: a\nfields: [{id: x, type: date}]\n"
-	got, err := NewPage(" Lunch: \"fun\" # \\ ", []string{"@hr", "yes"}, []string{"alice"}, text, nil)
+	people := People{[]string{"@hr", "yes"}, []string{"alice"}}
+	got, err := NewPage{" Lunch: \"fun\" # \\ ", "de", people, text}.Source(nil)
 	testkit.Must(t, err)
-	testkit.Same(t, "page", string(got), "---\ntitle: \"Lunch: \\\"fun\\\" # \\\\\"\nview: [\"@hr\", \"yes\"]\nedit: [\"alice\"]\n---\n\n"+
+	testkit.Same(t, "page", string(got), "---\ntitle: \"Lunch: \\\"fun\\\" # \\\\\"\nview: [\"@hr\", \"yes\"]\nedit: [\"alice\"]\nlang: \"de\"\n---\n\n"+
 		"```yaml form\n"+text+"```\n")
 	for _, title := range []string{"", " ", "a\nview: []", "a\u2028b", "a\x00", strings.Repeat("a", MaxTextBytes+1)} {
-		if _, err := NewPage(title, nil, []string{"alice"}, text, nil); err == nil {
+		if _, err := (NewPage{Title: title, People: people, Text: text}).Source(nil); err == nil {
 			t.Errorf("a page with the title %q", title)
 		}
 	}

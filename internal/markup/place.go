@@ -21,12 +21,18 @@ func Tag(text string) string {
 	return hex.EncodeToString(hash[:8])
 }
 
-// Conflict is the error if the page has no block with this id and Tag.
+// ErrConflict is what a Conflict wraps.
+var ErrConflict = errors.New("the page has changed")
+
+// Conflict is the error if the page has no block with this id and Tag, or names other people than were shown.
 type Conflict struct {
-	Text string // of the form now; "" if the page has none with this id
+	Text   string // of the form now; "" if the page has none with this id
+	People People // now
 }
 
-func (*Conflict) Error() string { return "the form has changed on the page" }
+func (*Conflict) Error() string { return ErrConflict.Error() }
+
+func (*Conflict) Unwrap() error { return ErrConflict }
 
 // refusal is an error that says why a page can't be written.
 func refusal(why *forms.Message) error { return forms.InvalidRequest(why) }
@@ -184,6 +190,7 @@ func (p *Source) mayWrite(at int) error {
 func (p *Source) write(from, to int, lines string, i, j int, text string) ([]byte, error) {
 	changed := p.splice(from, to, lines)
 	after := Open(p.Format, p.ID, changed, p.server)
+	after.Meta.Names = p.Meta.Names // the lines of View and Edit
 	switch {
 	case after.Unreadable, i >= len(after.found), i >= 0 && !isSame(after.found[i].Text, text),
 		!reflect.DeepEqual(after.Meta, p.Meta), !slices.Equal(after.others(i), p.others(j)):

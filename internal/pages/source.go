@@ -146,8 +146,8 @@ type Page struct {
 	meta markup.Meta // known to a Directory only
 }
 
-// People are who the front matter of a Directory's page names; nil is everybody.
-func (p *Page) People() (view, edit *markup.Principals) { return p.meta.View, p.meta.Edit }
+// People are who the front matter of a Directory's page names.
+func (p *Page) People() markup.People { return p.meta.People() }
 
 // Form returns the form with the given id, or nil.
 func (p *Page) Form(id string) *forms.Form {

@@ -4,28 +4,24 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/formulary/formulary/internal/durable"
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 )
 
 // Reasons why a page is not written, besides ErrUnavailable.
 var (
 	// ErrConflict: the page has changed or gone, or no longer names the user as an editor.
-	ErrConflict = forms.InvalidRequest(forms.Say("This page has changed since, or has gone. Nothing was saved."))
+	ErrConflict = markup.ErrConflict
 	// ErrReadOnly: the page can't be written, for a reason that is not its author's.
 	ErrReadOnly = errors.New("the page can't be written")
 )
@@ -34,12 +30,6 @@ var (
 type Draft struct {
 	*markup.Source
 	Title string
-}
-
-// Sum identifies the source of a page.
-func Sum(source []byte) string {
-	sum := sha256.Sum256(source)
-	return hex.EncodeToString(sum[:])
 }
 
 // maxLockWait is how long a write waits for others.
@@ -57,7 +47,7 @@ func (d *Directory) locked(ctx context.Context, write func() error) error {
 	err = write()
 	_, ofSystem := errors.AsType[syscall.Errno](err)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%w: %w", ErrConflict, err)
 	case ofSystem:
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
@@ -76,35 +66,34 @@ func (d *Directory) CheckWritable(ctx context.Context) error {
 // Change writes what change makes of a page; nil removes the page. An error of change is returned as it is. A change is
 // durable, and served when Change returns. After an error the page is as it was. Errors: those above, ErrUnavailable.
 func (d *Directory) Change(ctx context.Context, user User, id int64, change func(Draft) ([]byte, error)) error {
-	return d.locked(ctx, func() error {
-		path, target, err := d.fileOf(id)
-		if err != nil {
-			return err
-		}
-		source, err := readLimited(target)
-		if err != nil {
-			return err
-		}
-		format, _ := markup.FormatOf(path)
-		page := markup.Open(format, nameID(path), source, d.options)
-		if err := maySave(&page.Page, user, id); err != nil {
-			return err
-		}
-		changed, err := change(Draft{page, pageTitle(&page.Page, path)})
-		if err != nil || changed != nil && bytes.Equal(changed, source) {
-			return err
-		}
-		defer d.watcher.Take(ctx, path)
-		return replace(path, target, source, changed)
-	})
+	return d.locked(ctx, func() error { return d.change(ctx, user, id, change) })
+}
+
+func (d *Directory) change(ctx context.Context, user User, id int64, change func(Draft) ([]byte, error)) error {
+	path, target, err := d.fileOf(id)
+	if err != nil {
+		return err
+	}
+	source, err := readLimited(target)
+	if err != nil {
+		return err
+	}
+	format, _ := markup.FormatOf(path)
+	page := markup.Open(format, nameID(path), source, d.options)
+	if !maySave(&page.Page, user, id) {
+		return ErrConflict
+	}
+	changed, err := change(Draft{page, pageTitle(&page.Page, path)})
+	if err != nil || changed != nil && bytes.Equal(changed, source) {
+		return err
+	}
+	defer d.watcher.Take(ctx, path)
+	return replace(path, target, source, changed)
 }
 
 // maySave decides by the front matter that was just read.
-func maySave(page *markup.Page, user User, id int64) error {
-	if page.MetaRead && page.ID == id && rightsOf(&page.Meta, user).Save {
-		return nil
-	}
-	return ErrConflict
+func maySave(page *markup.Page, user User, id int64) bool {
+	return page.MetaRead && page.ID == id && rightsOf(&page.Meta, user).Save
 }
 
 // fileOf returns the path of a page, and the file that it leads to.
@@ -180,11 +169,20 @@ func replace(path, target string, source, changed []byte) error {
 // newMode is the mode of new pages, whatever the umask is.
 func newMode(f *os.File) error { return f.Chmod(0o644) }
 
-// Create writes a page with an id above last and all ids that pages have or had. Errors as of Change.
-func (d *Directory) Create(ctx context.Context, last int64, source []byte) (id int64, err error) {
+// Create writes a page with an id above last and all ids that pages have or had. If it was called before with the same
+// source, that page stays: its id is above after. Errors as of Change.
+func (d *Directory) Create(ctx context.Context, last, after int64, source []byte) (id int64, err error) {
+	isThere := func(id int64, path string) bool {
+		known, err := readLimited(path)
+		return id > after && err == nil && bytes.Equal(known, source)
+	}
 	err = d.locked(ctx, func() error {
 		id = last
-		for known := range d.current.Load().owners {
+		for known, path := range d.current.Load().owners {
+			if isThere(known, path) {
+				id = known
+				return nil
+			}
 			id = max(id, known)
 		}
 		if err := d.formers(func(_ string, page *markup.Page, _ []byte) { id = max(id, page.ID) }); err != nil {
@@ -192,9 +190,12 @@ func (d *Directory) Create(ctx context.Context, last int64, source []byte) (id i
 		}
 		for id++; id > 0; id++ {
 			path := filepath.Join(d.root, strconv.FormatInt(id, 10)+".md") // as walk writes it
-			if err := durable.Write(path, source, newMode, os.Link); !errors.Is(err, fs.ErrExist) {
+			switch err := durable.Write(path, source, newMode, os.Link); {
+			case !errors.Is(err, fs.ErrExist):
 				d.watcher.Take(ctx, path)
 				return err
+			case isThere(id, path): // another server has just written it
+				return nil
 			}
 		}
 		return fmt.Errorf("%w: no id is left", ErrReadOnly)
@@ -202,60 +203,48 @@ func (d *Directory) Create(ctx context.Context, last int64, source []byte) (id i
 	return id, err
 }
 
-// Restore takes back a change that left the front matter as it was. The Sums of the source are before and after that
-// change. No Sum after it means that the page was removed. If the page has changed since, the error is ErrConflict.
-// Other errors are as of Change.
+// Restore takes back a change that left the front matter as it was. The Tags of the source are before and after that
+// change. No Tag after it means that the page was removed: its former file goes, so that this can't be done again. If
+// the page has changed since, the error is ErrConflict. Other errors are as of Change.
 func (d *Directory) Restore(ctx context.Context, user User, id int64, before, after string) error {
 	return d.locked(ctx, func() error {
-		path, former, refused := "", []byte(nil), ErrConflict
+		path, former := "", []byte(nil)
 		err := d.formers(func(found string, page *markup.Page, source []byte) {
-			if page.ID == id && Sum(source) == before {
-				path, former, refused = found, source, maySave(page, user, id)
+			if markup.Tag(string(source)) == before && maySave(page, user, id) {
+				path, former = found, source
 			}
 		})
-		if err := cmp.Or(err, refused); err != nil {
-			return err
-		}
-		defer d.watcher.Take(ctx, path)
-		if _, isThere := d.current.Load().owners[id]; !isThere && after == "" {
-			return restore(path, former)
-		}
-		owner, target, err := d.fileOf(id)
-		if err != nil {
-			return err
-		}
-		now, err := readLimited(target)
+		_, isThere := d.current.Load().owners[id]
 		switch {
 		case err != nil:
 			return err
-		case owner != path, Sum(now) != after:
+		case path == "":
 			return ErrConflict
+		case isThere || after != "":
+			return d.change(ctx, user, id, func(now Draft) ([]byte, error) {
+				if markup.Tag(string(now.Bytes)) != after {
+					return nil, ErrConflict
+				}
+				return former, nil
+			})
 		}
-		return replace(path, target, now, former)
+		defer d.watcher.Take(ctx, path)
+		if err := durable.Write(path, former, durable.Like(formerOf(path)), os.Link); err != nil {
+			return err
+		}
+		return os.Remove(formerOf(path))
 	})
-}
-
-// restore puts a page back that was removed. Its former file goes, so that this can't be done again.
-func restore(path string, source []byte) error {
-	err := durable.Write(path, source, durable.Like(formerOf(path)), os.Link)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return ErrConflict
-	case err != nil:
-		return err
-	}
-	return os.Remove(formerOf(path))
 }
 
 // Former returns the text of a form before its page was last changed, and when that was; "" if that is not known.
 func (d *Directory) Former(id int64, formID string) (text string, at time.Time) {
 	path := d.current.Load().owners[id]
-	source, err := readLimited(formerOf(path))
-	info, statErr := os.Stat(formerOf(path))
-	if err == nil && statErr == nil {
-		page := parse(path, source, d.options)
-		if i := slices.IndexFunc(page.Blocks, func(b markup.Block) bool { return b.FormID == formID }); i >= 0 {
-			return page.Blocks[i].Text, info.ModTime()
+	if info, err := os.Stat(formerOf(path)); err == nil {
+		source, _ := readLimited(formerOf(path)) // else it has no forms
+		for _, b := range parse(path, source, d.options).Blocks {
+			if b.FormID == formID {
+				return b.Text, info.ModTime()
+			}
 		}
 	}
 	return "", at

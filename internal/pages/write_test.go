@@ -166,15 +166,22 @@ func TestCreate(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	s := newSite(t).save("7.md", "").save("sub/notes.md", "---\nid: 9\n---\n").save("sub/.8.md.bak", "---\nid: 12\n---\n").
 		save(".13.swp.md", "").open()
-	s.mkdir("16.md") // not a page, but its name is taken
+	behind := newServer(s) // it has not seen what follows
+	s.mkdir("16.md")       // not a page, but its name is taken
 	for _, tt := range []struct{ last, want int64 }{{0, 13}, {15, 17}, {4, 18}} {
-		id, err := s.Create(t.Context(), tt.last, []byte(form("a", "new")))
+		id, err := s.Create(t.Context(), tt.last, 99, []byte(form("a", "new")))
 		s.must(err)
 		testkit.Same(t, "id", id, tt.want)
 		s.wants(id, "a=new", "at once")
 		info, err := os.Stat(s.path(fmt.Sprintf("%d.md", id)))
 		s.must(err)
 		testkit.Same(t, "mode", info.Mode(), 0o644)
+	}
+	// A page that is sent twice is one page, on another server, too.
+	for _, server := range []*Directory{s.Directory, newServer(s), behind} {
+		id, err := server.Create(t.Context(), 15, 17, []byte(form("a", "new")))
+		testkit.Same(t, "id of the second", id, 18)
+		s.must(err)
 	}
 	s.update().wants(13, "a=new", "when the watcher looks")
 }
@@ -202,13 +209,13 @@ func TestRestore(t *testing.T) {
 				if tt.after == "" {
 					return nil, nil
 				}
-				after = Sum([]byte(tt.after))
+				after = markup.Tag(tt.after)
 				return []byte(tt.after), nil
 			}))
 			if tt.between != nil {
 				tt.between(s)
 			}
-			err := s.Restore(t.Context(), alice, 1, Sum([]byte(one)), after)
+			err := s.Restore(t.Context(), alice, 1, markup.Tag(one), after)
 			if !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
@@ -219,12 +226,12 @@ func TestRestore(t *testing.T) {
 	}
 	s := newSite(t).save("1.md", one).open()
 	s.must(s.changes(1, func(Draft) ([]byte, error) { return nil, nil }))
-	err := s.Restore(t.Context(), User{Name: "bob"}, 1, Sum([]byte(one)), "")
+	err := s.Restore(t.Context(), User{Name: "bob"}, 1, markup.Tag(one), "")
 	testkit.ErrorIs(t, "by another person", err, ErrConflict)
-	s.must(s.Restore(t.Context(), alice, 1, Sum([]byte(one)), ""))
+	s.must(s.Restore(t.Context(), alice, 1, markup.Tag(one), ""))
 	s.remove("1.md")
 	s.update()
-	testkit.ErrorIs(t, "once more", s.Restore(t.Context(), alice, 1, Sum([]byte(one)), ""), ErrConflict)
+	testkit.ErrorIs(t, "once more", s.Restore(t.Context(), alice, 1, markup.Tag(one), ""), ErrConflict)
 }
 
 // The former file stands beside a link, too, with the id in its name. Two files may have one text.
@@ -235,7 +242,7 @@ func TestRestoreALink(t *testing.T) {
 	s.save(".7.md.bak", one).open()
 	s.must(s.changes(5, func(Draft) ([]byte, error) { return nil, nil }))
 	s.wants(5, "-", "removed")
-	s.must(s.Restore(t.Context(), alice, 5, Sum([]byte(one)), ""))
+	s.must(s.Restore(t.Context(), alice, 5, markup.Tag(one), ""))
 	s.wants(5, "a=one", "put back")
 	info, err := os.Lstat(s.path("5.md"))
 	s.must(err)

@@ -38,6 +38,7 @@ var kindStatus = map[service.Kind]int{
 	service.InDoubt:     http.StatusServiceUnavailable,
 	service.KeyReused:   http.StatusUnprocessableEntity,
 	service.TooMany:     http.StatusTooManyRequests,
+	service.Changed:     http.StatusConflict,
 }
 
 // retryDelay is how long a client is asked to wait when the service can't

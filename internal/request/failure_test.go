@@ -39,6 +39,7 @@ func TestEveryErrorHasItsStatus(t *testing.T) {
 		{"unavailable store", store.ErrUnavailable, 503, "2", true},
 		{"in doubt", kind(service.InDoubt), 503, "2", true},
 		{"key reused", kind(service.KeyReused), 422, "", false},
+		{"changed", kind(service.Changed), 409, "", false},
 		{"credentials", auth.ErrBadCredentials, 401, "", false},
 		{"nobody", auth.ErrNobody, 401, "", false},
 		{"throttled", &auth.ThrottledError{RetryAfter: 1500 * time.Millisecond}, 429, "2", false},

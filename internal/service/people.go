@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/formulary/formulary/internal/auth"
@@ -11,34 +10,19 @@ import (
 	"github.com/formulary/formulary/internal/pages"
 )
 
-// People are who a page names: users, and groups with "@" before them.
-type People struct {
-	View []string // nil is everybody
-	Edit []string
-}
+// People are who a page names.
+type People = markup.People
 
-// People returns who the page names. Only editors may ask.
-func (s *Service) People(ctx context.Context, who auth.Identity, pageID int64) (People, error) {
-	page, err := s.page(ctx, who, pageID)
-	if err != nil {
-		return People{}, err
-	}
-	if !page.Rights.Edit {
-		return People{}, ErrNotNamed
-	}
-	view, edit := page.People()
-	return People{view.Names(), edit.Names()}, nil
-}
+// People returns who the page names.
+func (b *Block) People() People { return b.page.People() }
 
 // CheckPeople returns a *forms.Invalid for the fields "view" and "edit" if the caller can't have a page name them.
 func (s *Service) CheckPeople(who auth.Identity, people People) error {
 	var invalid forms.Invalid
+	known := s.opts.Markup
 	for field, names := range map[string][]string{"view": people.View, "edit": people.Edit} {
 		for _, name := range names {
-			switch fault := markup.CheckName(name); {
-			case fault != nil:
-				invalid.Add(field, fault)
-			case s.opts.Markup != nil && s.opts.Markup.UnknownName != nil && s.opts.Markup.UnknownName(name) != "":
+			if !markup.IsName(name) || known != nil && known.UnknownName != nil && known.UnknownName(name) != "" {
 				invalid.Add(field, forms.Say("This server has no user or group {0}.", name))
 			}
 		}
@@ -50,21 +34,12 @@ func (s *Service) CheckPeople(who auth.Identity, people People) error {
 	return invalid.Err()
 }
 
-// PeopleConflict is the error of SetPeople if the page names others than was shown.
-type PeopleConflict struct{ Now People }
-
-func (*PeopleConflict) Error() string { return "the people of the page have changed" }
-
-// SetPeople has a page name other people. shown are the names that the caller has seen.
-func (s *Service) SetPeople(ctx context.Context, who auth.Identity, pageID int64, shown, people People) error {
-	return s.change(ctx, who, "people saved", pageID, "", func(now pages.Draft) ([]byte, error) {
-		if err := s.CheckPeople(who, people); err != nil {
+// SetPeople has the page name other people, if its people have the Tag. If not, the error is a *Conflict.
+func (b *Block) SetPeople(ctx context.Context, tag string, people People) error {
+	return b.change(ctx, "people saved", "", func(now pages.Draft) ([]byte, error) {
+		if err := b.service.CheckPeople(b.who, people); err != nil {
 			return nil, err
 		}
-		named := People{now.Meta.View.Names(), now.Meta.Edit.Names()}
-		if !reflect.DeepEqual(named, shown) {
-			return nil, &PeopleConflict{named}
-		}
-		return now.SetPeople(people.View, people.Edit)
+		return now.SetPeople(tag, people)
 	})
 }

@@ -180,6 +180,15 @@ func (s *Service) Block(ctx context.Context, who auth.Identity, pageID int64, fo
 	return nil, noSuchForm(pageID)
 }
 
+// NewBlock is a block for one more form on a page.
+func (s *Service) NewBlock(ctx context.Context, who auth.Identity, pageID int64) (*Block, error) {
+	page, err := s.page(ctx, who, pageID)
+	if err != nil {
+		return nil, err
+	}
+	return &Block{Lang: page.Lang, page: page, who: who, service: s}, nil
+}
+
 // Report returns what a form in place of the block would do to the newest submissions of the form,
 // and how many it has looked at.
 func (b *Block) Report(ctx context.Context, form *forms.Form) ([]forms.Finding, int, error) {

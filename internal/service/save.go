@@ -52,14 +52,13 @@ func isNamed(who auth.Identity, name string) bool {
 	return name == who.Name
 }
 
-// maySave is MaySave for a page that was read.
+// maySave tells why the caller can't save the forms of a page.
 func (s *Service) maySave(who auth.Identity, page pages.View) error {
 	err := s.MayAuthor(who)
-	_, edit := page.People()
 	switch {
 	case err != nil:
 		return err
-	case edit == nil:
+	case page.People().Edit == nil:
 		return ErrUnmanaged
 	case !page.Rights.Save:
 		return ErrNotNamed
@@ -67,24 +66,10 @@ func (s *Service) maySave(who auth.Identity, page pages.View) error {
 	return nil
 }
 
-// MaySave tells why the caller can't save the forms of a page.
-func (s *Service) MaySave(ctx context.Context, who auth.Identity, pageID int64) error {
-	page, err := s.page(ctx, who, pageID)
-	if err != nil {
-		return err
-	}
-	return s.maySave(who, page)
-}
-
-// MaySave tells why the caller can't save the form.
-func (a *Access) MaySave() error {
-	return a.service.maySave(a.who, pages.View{Page: a.page, Rights: a.Rights})
-}
-
 // MaySave tells why the caller can't save the form.
 func (b *Block) MaySave() error { return b.service.maySave(b.who, b.page) }
 
-// Conflict is the error of a save if the form on the page has changed since it was opened.
+// Conflict is the error of a save if the form on the page, or its people, have changed since the page was opened.
 type Conflict = markup.Conflict
 
 // saving runs a write for an author, one at a time for each, and logs it.
@@ -105,30 +90,30 @@ func (s *Service) saving(
 	return Explain(err)
 }
 
-// change is saving for a page that is there.
-func (s *Service) change(
-	ctx context.Context, who auth.Identity, what string, pageID int64, formID string,
-	change func(pages.Draft) ([]byte, error),
+// change is saving for the block's page.
+func (b *Block) change(
+	ctx context.Context, what, formID string, change func(pages.Draft) ([]byte, error),
 ) error {
-	if err := s.MaySave(ctx, who, pageID); err != nil {
+	if err := b.MaySave(); err != nil {
 		return err
 	}
-	return s.saving(who, what, formID, func(d *pages.Directory) (int64, error) {
-		return pageID, d.Change(ctx, userOf(who), pageID, change)
+	return b.service.saving(b.who, what, formID, func(d *pages.Directory) (int64, error) {
+		return b.page.ID, d.Change(ctx, userOf(b.who), b.page.ID, change)
 	})
 }
 
-// formID returns the id of a text, which needs no page.
-func formID(text string) string {
-	block, _ := markup.ParseForm(1, "", []byte(text), nil)
+// FormID returns the id of the form that a text makes.
+func FormID(text string) string {
+	block, _ := markup.ParseForm(1, "", []byte(text), nil) // it needs no page
 	return block.FormID
 }
 
-// Save puts a text in place of the block, if the block on the page has the Tag. If not, the error is a *Conflict.
+// Save puts a text in place of the block, if the block on the page has the Tag. If not, the error is a *Conflict. A new
+// block comes to the end of the page.
 func (b *Block) Save(ctx context.Context, tag, text string) error {
-	s, id := b.service, formID(text)
+	id := FormID(text)
 	if id != b.formID && b.formID != "" {
-		_, stored, err := s.opts.Store.CountNamed(ctx, b.page.ID, b.formID)
+		_, stored, err := b.service.opts.Store.CountNamed(ctx, b.page.ID, b.formID)
 		if err == nil && stored > 0 {
 			err = forms.InvalidRequest(forms.Say("The form has submissions, so its id stays {0}.", b.formID))
 		}
@@ -136,7 +121,10 @@ func (b *Block) Save(ctx context.Context, tag, text string) error {
 			return Explain(err)
 		}
 	}
-	return s.change(ctx, b.who, "form saved", b.page.ID, id, func(now pages.Draft) ([]byte, error) {
+	return b.change(ctx, "form saved", id, func(now pages.Draft) ([]byte, error) {
+		if b.Text == "" {
+			return now.Add(text)
+		}
 		return now.Replace(b.formID, tag, text)
 	})
 }
@@ -169,19 +157,11 @@ func (b *Block) StoredIDs(ctx context.Context) (ids []string, err error) {
 	return slices.Compact(ids), Explain(err)
 }
 
-// AddForm puts a new form at the end of a page.
-func (s *Service) AddForm(ctx context.Context, who auth.Identity, pageID int64, text string) (id string, err error) {
-	id = formID(text)
-	return id, s.change(ctx, who, "form added", pageID, id, func(now pages.Draft) ([]byte, error) {
-		return now.Add(text)
-	})
-}
-
 // Removed is a form that was removed. Its submissions are still stored.
 type Removed struct {
 	PageID int64
 	FormID string
-	// The Sum of the page's source. Before has a proof that this person has removed it. After is "" if the page has gone
+	// Tags of the page's source. Before has a proof that this person has removed it. After is "" if the page has gone
 	// with the form.
 	Before, After string
 }
@@ -191,24 +171,18 @@ func (s *Service) proof(who auth.Identity, pageID int64, before, after string) s
 	return hash(s.idempotencyKey, "removed", who.Name, strconv.FormatInt(pageID, 10), before, after)
 }
 
-// RemoveForm removes a form, if the block on the page has the Tag. If not, the error is a *Conflict.
-func (s *Service) RemoveForm(
-	ctx context.Context, who auth.Identity, pageID int64, formID, tag string,
-) (removed Removed, err error) {
-	block, err := s.Block(ctx, who, pageID, formID)
-	if err != nil {
-		return removed, err
-	}
-	removed = Removed{PageID: pageID, FormID: formID}
-	err = s.change(ctx, who, "form removed", pageID, formID, func(now pages.Draft) ([]byte, error) {
-		changed, err := now.Remove(now.Title, block.formID, tag)
+// Remove takes the form off its page, if the block on the page has the Tag. If not, the error is a *Conflict.
+func (b *Block) Remove(ctx context.Context, tag string) (Removed, error) {
+	removed := Removed{PageID: b.page.ID, FormID: b.formID}
+	err := b.change(ctx, "form removed", b.formID, func(now pages.Draft) ([]byte, error) {
+		changed, err := now.Remove(now.Title, b.formID, tag)
 		if changed != nil {
-			removed.After = pages.Sum(changed)
+			removed.After = markup.Tag(string(changed))
 		}
-		removed.Before = pages.Sum(now.Bytes)
+		removed.Before = markup.Tag(string(now.Bytes))
 		return changed, err
 	})
-	removed.Before += "." + s.proof(who, pageID, removed.Before, removed.After)
+	removed.Before += "." + b.service.proof(b.who, b.page.ID, removed.Before, removed.After)
 	return removed, err
 }
 
@@ -224,21 +198,16 @@ func (s *Service) Undo(ctx context.Context, who auth.Identity, removed Removed) 
 	})
 }
 
-// NewPage is a page to be made.
-type NewPage struct {
-	Title string
-	People
-	Text string // of its form
-}
-
-// NewPage makes a page with one form.
-func (s *Service) NewPage(ctx context.Context, who auth.Identity, n NewPage) (pageID int64, id string, err error) {
-	id = formID(n.Text)
-	err = s.saving(who, "page made", id, func(d *pages.Directory) (int64, error) {
+// NewPage makes a page with one form. If it was called before with the same page, that one stays: its id is above
+// after.
+func (s *Service) NewPage(
+	ctx context.Context, who auth.Identity, n markup.NewPage, after int64,
+) (pageID int64, err error) {
+	err = s.saving(who, "page made", FormID(n.Text), func(d *pages.Directory) (int64, error) {
 		if err := s.CheckPeople(who, n.People); err != nil {
 			return 0, err
 		}
-		source, err := markup.NewPage(n.Title, n.View, n.Edit, n.Text, s.opts.Markup)
+		source, err := n.Source(s.opts.Markup)
 		if err != nil {
 			return 0, err
 		}
@@ -250,29 +219,26 @@ func (s *Service) NewPage(ctx context.Context, who auth.Identity, n NewPage) (pa
 		for _, f := range stored {
 			last = max(last, f.PageID)
 		}
-		pageID, err = d.Create(ctx, last, source)
+		pageID, err = d.Create(ctx, last, after, source)
 		return pageID, err
 	})
-	return pageID, id, err
+	return pageID, err
 }
 
 // MaxCounted is how far Counts counts.
 const MaxCounted = store.MaxLimit
 
-// Counts are how many submissions the forms of a page have, by form id, each up to MaxCounted. Forms that have
+// Counts are how many submissions the forms of the page have, by form id, each up to MaxCounted. Forms that have
 // left the page are among them.
-func (s *Service) Counts(ctx context.Context, who auth.Identity, pageID int64) (map[string]int, error) {
-	page, err := s.page(ctx, who, pageID)
-	if err != nil {
-		return nil, err
-	}
-	if !page.Rights.SeeAll {
-		return nil, ErrNotNamed
-	}
+func (b *Block) Counts(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}
-	stored, err := s.opts.Store.CountForms(ctx, pageID, MaxCounted)
+	for _, block := range b.page.Blocks {
+		counts[block.FormID] = 0
+	}
+	stored, err := b.service.opts.Store.CountForms(ctx, b.page.ID, MaxCounted)
 	for _, f := range stored {
 		counts[f.FormID] = f.Count
 	}
+	delete(counts, "")
 	return counts, Explain(err)
 }

@@ -58,6 +58,14 @@ func (a *author) block(who auth.Identity, formID string) *Block {
 	return block
 }
 
+// added is a new block of page 1.
+func (a *author) added(who auth.Identity) *Block {
+	a.t.Helper()
+	block, err := a.NewBlock(a.t.Context(), who, 1)
+	testkit.Must(a.t, err)
+	return block
+}
+
 // serves is the label of the first field of a form.
 func (a *author) serves(pageID int64, formID string) string {
 	if page := a.site.Pages.LastKnown(pageID); page != nil && page.Form(formID) != nil {
@@ -91,10 +99,11 @@ func TestWhoMaySave(t *testing.T) {
 	} {
 		a := newAuthor(t, map[string]string{"1.md": page(tt.meta, text("a", "one"))}, strings.Fields(tt.authors)...)
 		ctx, name := t.Context(), tt.meta+" "+tt.authors
-		testkit.ErrorIs(t, name, a.MaySave(ctx, alice, 1), tt.want)
-		form, err := a.Form(ctx, alice, 1, "a")
+		view, err := a.Page(ctx, alice, 1)
 		testkit.Must(t, err)
-		testkit.ErrorIs(t, name+", a form", form.MaySave(), tt.want)
+		testkit.ErrorIs(t, name, view.NotSaved, tt.want)
+		added := a.added(alice)
+		testkit.ErrorIs(t, name+", a new block", added.MaySave(), tt.want)
 		if errors.Is(tt.want, ErrNotNamed) {
 			continue // nor may alice open the block
 		}
@@ -104,11 +113,10 @@ func TestWhoMaySave(t *testing.T) {
 			t.Errorf("%s: saved with %v", name, err)
 		}
 		testkit.Same(t, name, a.serves(1, "a") == "two", tt.want == nil)
-		_, err = a.AddForm(ctx, alice, 1, text("b", "new"))
-		testkit.ErrorIs(t, name+", a form is added", err, tt.want)
+		testkit.ErrorIs(t, name+", a form is added", added.Save(ctx, "", text("b", "new")), tt.want)
 	}
 	w := newWorld(t)
-	testkit.ErrorIs(t, "no directory", w.MaySave(t.Context(), editor, 1), ErrSavingInWiki)
+	testkit.ErrorIs(t, "no directory", w.MayAuthor(editor), ErrSavingInWiki)
 }
 
 func TestSave(t *testing.T) {
@@ -167,7 +175,7 @@ func TestRemoveAndUndo(t *testing.T) {
 	ctx := t.Context()
 	remove := func(formID string) Removed {
 		t.Helper()
-		removed, err := a.RemoveForm(ctx, alice, 1, formID, a.block(alice, formID).Tag())
+		removed, err := a.block(alice, formID).Remove(ctx, a.block(alice, formID).Tag())
 		testkit.Must(t, err)
 		testkit.Same(t, "served after Remove", a.serves(1, formID), "")
 		return removed
@@ -185,7 +193,7 @@ func TestRemoveAndUndo(t *testing.T) {
 	}
 	testkit.Must(t, a.Undo(ctx, alice, removed))
 	testkit.Same(t, "served after the page is back", a.serves(1, "b"), "one")
-	_, err := a.RemoveForm(ctx, alice, 1, "b", "another tag")
+	_, err := a.block(alice, "b").Remove(ctx, "another tag")
 	conflict, _ := errors.AsType[*Conflict](err)
 	testkit.Diff(t, "conflict", conflict, &Conflict{Text: text("b", "one")})
 }
@@ -193,7 +201,8 @@ func TestRemoveAndUndo(t *testing.T) {
 // A form whose id can't be read can be removed.
 func TestRemoveABrokenForm(t *testing.T) {
 	a := newAuthor(t, map[string]string{"1.md": page("edit: [alice]", text("a", "one"), "fields: [\n")}, "*")
-	_, err := a.RemoveForm(t.Context(), alice, 1, "b", a.block(alice, "b").Tag())
+	block := a.block(alice, "b")
+	_, err := block.Remove(t.Context(), block.Tag())
 	testkit.Must(t, err)
 	if page := a.site.Pages.LastKnown(1); len(page.Blocks) != 1 {
 		t.Errorf("%d blocks", len(page.Blocks))
@@ -204,10 +213,10 @@ func TestRemoveABrokenForm(t *testing.T) {
 func TestUndoIsNotForged(t *testing.T) {
 	a := newAuthor(t, map[string]string{"1.md": page("edit: [alice, bob]", text("a", "one"), text("b", "one"))}, "*")
 	ctx := t.Context()
-	removed, err := a.RemoveForm(ctx, bob, 1, "a", a.block(bob, "a").Tag())
+	removed, err := a.block(bob, "a").Remove(ctx, a.block(bob, "a").Tag())
 	testkit.Must(t, err)
 	shown := People{Edit: []string{"alice", "bob"}}
-	testkit.Must(t, a.SetPeople(ctx, alice, 1, shown, People{Edit: []string{"alice"}}))
+	testkit.Must(t, a.added(alice).SetPeople(ctx, shown.Tag(), People{Edit: []string{"alice"}}))
 	a.site.Remove(t, "1.md") // by hand: the former file names bob
 	_, proof, _ := strings.Cut(removed.Before, ".")
 	for _, forged := range []Removed{
@@ -229,9 +238,8 @@ func TestNewPage(t *testing.T) {
 	a.submits(7, "a", "f")
 	a.site.Remove(t, "7.md")
 	create := func(who auth.Identity, people People) (int64, error) {
-		id, formID, err := a.NewPage(ctx, who, NewPage{Title: "Lunch", People: people, Text: text("a", "new")})
+		id, err := a.NewPage(ctx, who, markup.NewPage{Title: "Lunch", People: people, Text: text("a", "new")}, 7)
 		if err == nil {
-			testkit.Same(t, "form", formID, "a")
 			testkit.Same(t, "served", a.serves(id, "a"), "new")
 		}
 		return id, err
@@ -239,6 +247,9 @@ func TestNewPage(t *testing.T) {
 	id, err := create(alice, People{View: []string{"@all"}, Edit: []string{"alice"}})
 	testkit.Must(t, err)
 	testkit.Same(t, "id", id, 8)
+	id, err = create(alice, People{View: []string{"@all"}, Edit: []string{"alice"}})
+	testkit.Must(t, err)
+	testkit.Same(t, "id of what was sent twice", id, 8)
 	if len(a.listed(bob)) != 0 || len(a.listed(alice)) != 1 {
 		t.Error("people of the page are not those that were named")
 	}
@@ -270,25 +281,24 @@ func (a *author) listed(who auth.Identity) PageList {
 func TestSetPeople(t *testing.T) {
 	a := newAuthor(t, map[string]string{"1.md": page("edit: [alice]", text("a", "one"))}, "*")
 	ctx := t.Context()
-	shown, err := a.People(ctx, alice, 1)
-	testkit.Must(t, err)
+	shown := a.block(alice, "a").People()
 	testkit.Diff(t, "people", shown, People{Edit: []string{"alice"}})
 	wanted := People{View: []string{"@staff"}, Edit: []string{"@hr", "bob"}}
-	testkit.Must(t, a.SetPeople(ctx, alice, 1, shown, wanted))
-	conflict, _ := errors.AsType[*PeopleConflict](a.SetPeople(ctx, bob, 1, shown, People{Edit: []string{"bob"}}))
+	testkit.Must(t, a.added(alice).SetPeople(ctx, shown.Tag(), wanted))
+	conflict, _ := errors.AsType[*Conflict](a.added(bob).SetPeople(ctx, shown.Tag(), People{Edit: []string{"bob"}}))
 	if conflict == nil {
 		t.Fatal("no conflict")
 	}
-	testkit.Diff(t, "conflict", conflict.Now, People{View: []string{"@staff"}, Edit: []string{"bob", "@hr"}})
-	if err := a.SetPeople(ctx, bob, 1, conflict.Now, People{Edit: []string{"alice"}}); err == nil {
+	testkit.Diff(t, "conflict", conflict.People, People{View: []string{"@staff"}, Edit: []string{"bob", "@hr"}})
+	if err := a.added(bob).SetPeople(ctx, conflict.People.Tag(), People{Edit: []string{"alice"}}); err == nil {
 		t.Error("bob has locked himself out")
 	}
-	err = a.SetPeople(ctx, alice, 1, conflict.Now, People{Edit: []string{"alice"}}) // in hr, which manages the page
+	err := a.added(alice).SetPeople(ctx, conflict.People.Tag(), People{Edit: []string{"alice"}}) // in hr, which manages the page
 	testkit.Must(t, err)
-	err = a.SetPeople(ctx, auth.Identity{Name: "staff1", Groups: []string{"staff"}}, 1, shown, People{Edit: []string{"nobody"}})
+	err = a.added(auth.Identity{Name: "staff1", Groups: []string{"staff"}}).SetPeople(ctx, shown.Tag(), People{Edit: []string{"nobody"}})
 	testkit.ErrorIs(t, "no editor, who asks for users", err, ErrNotNamed)
 	a.submits(1, "a", "f")
-	counts, err := a.Counts(ctx, alice, 1)
+	counts, err := a.added(alice).Counts(ctx)
 	testkit.Must(t, err)
 	testkit.Diff(t, "counts", counts, map[string]int{"a": 1})
 }

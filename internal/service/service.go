@@ -106,6 +106,7 @@ const (
 	InDoubt                     // it may be stored or not
 	KeyReused                   // the idempotency key was used with another body
 	TooMany                     // the caller does too much at one time
+	Changed                     // somebody else was faster
 )
 
 // Error is an error that a caller is told of. Detail is for the caller and
@@ -146,6 +147,8 @@ func Explain(err error) error {
 	case errors.Is(err, store.ErrInDoubt):
 		return &Error{InDoubt, forms.Say("The connection to the database was lost, so this may be stored or not. " +
 			"A submission that was sent with an Idempotency-Key can safely be sent again with the same key."), err}
+	case errors.Is(err, pages.ErrConflict):
+		return &Error{Changed, forms.Say("This page has changed since, or has gone. Nothing was saved."), err}
 	case errors.Is(err, pages.ErrReadOnly):
 		return &Error{Unavailable, forms.Say("The server can't write this page. Nothing was saved. " +
 			"Tell its operator."), err}

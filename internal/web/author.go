@@ -3,12 +3,13 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"embed"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
+	"strings"
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
@@ -18,9 +19,6 @@ import (
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/web/builder"
 )
-
-// textControl is the name of the control with the text of a form.
-const textControl = "text"
 
 // maxAuthorText has room for a form of markup.MaxBlockBytes, whose line ends
 // browsers send as CR LF. A longer text that still fits is shown again, with
@@ -55,42 +53,68 @@ var examples = []example{
 	{"incident", forms.Say("example|Incident report")},
 }
 
+// Controls of the author's page.
+const (
+	textControl   = "text" // the text of the form
+	tabControl    = "_tab"
+	stepsControl  = "_steps"  // what Undo takes back: see undo.js
+	openedControl = "_opened" // the text on the page when the author began
+	overControl   = "_over"   // the tag of the text that an author has seen, and writes over
+	afterControl  = "_after"  // see authorPage.After
+)
+
+// The views of a form that is written. Buttons of these names show them.
+const (
+	tabQuestions = "questions"
+	tabText      = "text"
+	tabPreview   = "preview"
+)
+
 // authorPage is the text of a form with the form that it makes.
 type authorPage struct {
 	Layout
-	questionsTab
-	saving
-	Tab         string
-	Unread      bool   // it can't be shown as questions
-	Name        choice // of the form, for people
-	Action      string // where the text is sent
-	DraftName   string // see drafts.js
-	Tag         string // of the text on the page when the author began; "" for a new form
-	Changed     bool   // it is another one now
-	For         string
-	Notice      string
-	Text        string
-	Steps       string // see undo.js
-	Typed       bool   // it was sent
-	Unsaved     bool   // it differs from the text at the start
+	Tab       string
+	Action    string // where the text is sent
+	DraftName string // see drafts.js
+	Notice    string
+	Errors    []errorLine // why the form was not saved
+	Result    builder.Result
+	Start     builder.Result // what the author began with
+	Steps     string         // see undo.js
+	Typed     bool           // it was sent
+
+	PageID    int64
+	FormID    string // of the form on the page; "" for a new form, as all that follows
+	TextLang  string // of the page; "" if it has none, too
+	PageTitle string // the form's name without a title
+	Name      choice // of the form, for people
+	Tag       string // of the text on the page when the author began
+	Opened    string // see openedControl
+	Address   string // of the form, with the server
+
+	NotSaved *forms.Message // why nothing can be saved; nil if it can
+	Asked    *asked
+	settings
+	AddTo  int64 // id of the page that gets the new form; 0 for none
+	sure   bool  // an -anyway button was pressed
+	IsPage bool  // a new page is made: the author writes its title and people
+	After  int64 // no page had a higher id when the author was asked for them
+
+	Form        *builder.Form // nil if it is not shown as questions
+	Unread      bool          // it can't be
+	Cards       []card
+	Zone        string // of opens and closes
 	Chosen      string // name of the example that is shown, if it is one
 	Examples    []example
-	Diagnostics []markup.Diagnostic
+	Diagnostics []warning
+	Looked      int         // submissions of the form that it was compared with
 	Previews    []*pageForm // in all languages; nil if the text is broken, or TooLarge
 	TooLarge    bool
 	JSON        string
-	PageID      int64
-	FormID      string // of the form on the page; "" for a new form
-	PageTitle   string // the form's name without a title; "" for a new form
 	Blocks      []formBlock
 
-	block    *service.Block // the form on the page; nil for a new form
-	start    builder.Result // what the author began with
-	lang     string         // of the page; "" for a new form
-	Compared bool           // with Looked submissions of the form
-	Looked   int
-
-	addTo, copyOf int64 // ids of the pages that get a new form, and that have the form it copies; 0 for none
+	Block *service.Block // on the page; nil for a new page
+	known builder.Context
 }
 
 // formBlock is the form as part of a page in one format.
@@ -100,26 +124,35 @@ type formBlock struct {
 	Problem  string // why there is none
 }
 
-// authorPath is where the text of a form on a page is changed.
-func (c *call) authorPath(pageID int64, formID string) string {
-	query := url.Values{"page": {strconv.FormatInt(pageID, 10)}, "form": {formID}}
-	return c.alone().path("/author") + "?" + query.Encode()
+// written is where a form is written.
+func (c *call) written(query url.Values) string {
+	return withQuery(c.alone().path("/author"), query.Encode())
 }
 
-// author begins to write a form: empty, with an example, or with the form of a page.
+// authorPath is where the text of a form on a page is changed.
+func (c *call) authorPath(pageID int64, formID string) string {
+	return c.written(url.Values{"page": {formatID(pageID)}, "form": {formID}})
+}
+
+// author begins to write a form, or answers a button. The address of a new form of its own names its draft.
 func (c *call) author() error {
-	c.Log.SetUser(c.Who.Name)
-	if err := c.HoldAuthor(); err != nil {
-		return err
-	}
-	if begins, err := c.beginNew(); begins || err != nil {
-		return err
-	}
-	page, err := c.openBlock(nil)
+	sent, err := c.readAuthor()
 	if err != nil {
 		return err
 	}
-	return c.showAuthor(page, page.start)
+	query := c.URL.Query()
+	if sent == nil && !query.Has("page") && !query.Has(newParameter) && c.Backend.Service.MayAuthor(c.Who) == nil {
+		query.Set(newParameter, strings.ToLower(rand.Text()[:8]))
+		return c.redirect(c.written(query))
+	}
+	page, err := c.openAuthor(sent) // who may not edit the page learns nothing of it
+	if err != nil {
+		return err
+	}
+	if sent == nil {
+		return c.showAuthor(page)
+	}
+	return c.press(page, sent.Get(doControl), sent)
 }
 
 // exampleText is an example with its translated texts in a language.
@@ -127,56 +160,68 @@ func exampleText(l *lang.Language, name string) string {
 	return l.Translate(string(readEmbedded(exampleFiles, "examples/"+name+".yaml")))
 }
 
-// openBlock opens the form that the address names, if it names one. sent is what its author has sent, if anything.
-func (c *call) openBlock(sent url.Values) (*authorPage, error) {
-	query, page := c.URL.Query(), &authorPage{Tab: tabQuestions, Typed: sent != nil, Steps: sent.Get(stepsControl)}
-	page.Action, page.Examples, page.For = c.path("/author"), examples, c.hashUser()
-	page.DraftName = page.For + " " + page.Action
-	if !query.Has("page") {
-		return page, c.openNew(page, query)
+// openAuthor opens the form that the address names, or a new one. sent is what its author has sent, if anything.
+func (c *call) openAuthor(sent url.Values) (page *authorPage, err error) {
+	query := c.URL.Query()
+	query.Del(outcomeParameter)
+	page = &authorPage{Tab: tabQuestions, Action: c.written(query), Typed: sent != nil, Steps: sent.Get(stepsControl)}
+	page.People, page.Examples = sentPeople(sent), examples
+	draft := page.Action
+	if query.Has("page") {
+		err = c.openForm(page, query, sent)
+	} else {
+		if !query.Has(newParameter) { // a template does not replace a draft
+			draft, _, _ = strings.Cut(draft, "?")
+		}
+		err = c.openNew(page, query)
 	}
-	page.PageID, _ = request.ParseID(query.Get("page")) // no page has the id 0
-	page.FormID = query.Get("form")
-	var err error
-	page.block, err = c.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
-	if err != nil {
-		return nil, err
+	page.DraftName, page.Result = c.hashUser()+" "+draft, page.Start
+	words := cmp.Or(lang.Find(page.TextLang), c.Lang)
+	page.known = builder.Context{
+		PageID: page.PageID, Lang: page.TextLang, Author: c.Lang.Tag, Options: c.Site.Markup, Words: words.Say,
+		Untitled: c.Lang.Text("Question without a text"), Opened: page.Opened,
 	}
-	page.lang, page.start.Text, page.PageTitle = page.block.Lang, page.block.Text, page.block.PageTitle()
-	page.Action = c.authorPath(page.PageID, page.FormID)
-	page.DraftName = page.For + " " + page.Action
-	tag := page.block.Tag()
-	page.Tag = cmp.Or(sent.Get(tagControl), tag)
-	page.Address = c.address(&forms.Form{PageID: page.PageID, ID: page.FormID})
-	page.Changed, page.Opened = page.Tag != tag, page.block.Text
-	if opened := lineFeeds(sent.Get(openedControl)); markup.Tag(opened) == page.Tag {
-		page.Opened = opened
-	}
-	if page.NotSaved = c.whyNotSaved(page.block.MaySave()); page.NotSaved == nil {
-		page.Settings, err = c.pageSettings(page, sent)
+	for _, l := range lang.All() {
+		page.known.YesNo = append(page.known.YesNo, []string{l.Text("Yes"), l.Text("No")})
 	}
 	return page, err
 }
 
-// click answers a button of the author's page. Nothing is stored.
-func (c *call) click() error {
+// openForm opens the form of a page.
+func (c *call) openForm(page *authorPage, query, sent url.Values) (err error) {
+	page.PageID, _ = request.ParseID(query.Get("page")) // no page has the id 0
+	page.FormID = query.Get(formParameter)
+	block, err := c.Backend.Service.Block(c.Context(), c.Who, page.PageID, page.FormID)
+	if err != nil {
+		return err
+	}
+	page.Block, page.TextLang, page.Start.Text, page.PageTitle = block, block.Lang, block.Text, block.PageTitle()
+	page.Name = choice{Label: block.Title(), Lang: block.Lang}
+	page.Address = c.address(&forms.Form{PageID: page.PageID, ID: page.FormID})
+	page.Tag, page.Opened = cmp.Or(sent.Get(tagControl), block.Tag()), block.Text
+	if opened := lineFeeds(sent.Get(openedControl)); markup.Tag(opened) == page.Tag {
+		page.Opened = opened
+	}
+	if page.NotSaved = c.why(block.MaySave()); page.NotSaved == nil {
+		err = c.openSettings(page)
+	}
+	return err
+}
+
+// readAuthor reads what an author has sent; nil for a GET.
+func (c *call) readAuthor() (sent url.Values, err error) {
 	c.Log.SetUser(c.Who.Name)
 	if err := c.HoldAuthor(); err != nil {
 		c.CloseUnread(c.w)
-		return err
+		return nil, err
 	}
-	sent, err := c.readForm(maxForm+maxAuthorText, errFormTooLong)
-	if err != nil {
-		return err
+	if c.Method == http.MethodPost {
+		sent, err = c.readForm(maxForm+maxAuthorText, errFormTooLong)
+		if err == nil && sent.Get(forControl) != c.hashUser() {
+			err = errOtherUser
+		}
 	}
-	if sent.Get(forControl) != c.hashUser() {
-		return errOtherUser
-	}
-	page, err := c.openBlock(sent) // who may not edit the page learns nothing of it
-	if err != nil {
-		return err
-	}
-	return c.press(page, sent.Get(doControl), sent)
+	return sent, err
 }
 
 var errFormTooLong = request.NewStatusError(http.StatusRequestEntityTooLarge,
@@ -186,7 +231,7 @@ var errFormTooLong = request.NewStatusError(http.StatusRequestEntityTooLarge,
 // resumeAuthor shows the text that was there before its author had to sign in
 // again. The button that was pressed does nothing.
 func (c *call) resumeAuthor(typed url.Values) error {
-	page, err := c.openBlock(typed)
+	page, err := c.openAuthor(typed)
 	if err != nil {
 		return err
 	}
@@ -195,78 +240,74 @@ func (c *call) resumeAuthor(typed url.Values) error {
 }
 
 // showAuthor shows a text in its tab. page holds what else the page says.
-func (c *call) showAuthor(page *authorPage, result builder.Result) error {
+func (c *call) showAuthor(page *authorPage) error {
 	if err := c.takeTurn(); err != nil { // a text can be made to take a core for a while
 		return err
 	}
 	defer c.endTurn()
-	page.Text, page.Unsaved = result.Text, result.Text != page.start.Text
-	if page.block != nil {
-		page.Name = choice{Label: page.block.Title(), Lang: page.lang}
-	}
-	if page.Tab == tabQuestions && !c.readCards(page, result) {
+	if page.Tab == tabQuestions && !c.showCards(page) {
 		page.Tab, page.Unread = tabText, true
 	}
-	switch {
-	case page.Tab != tabQuestions:
+	if page.Tab != tabQuestions {
+		page.Form = nil
 		if err := c.readText(page); err != nil {
 			return err
 		}
-	case !page.Form.Broken:
-		page.Blocks = formBlocks(page.Text)
+	} else if !page.Form.Broken {
+		page.Blocks = formBlocks(page.Result.Text)
 	}
 	page.Layout = c.layout(c.Lang.Text("New form"))
 	if page.Tag != "" {
 		page.Layout = c.layout(c.Lang.Text("Edit the form {0}", page.Name.Label))
 	}
-	if len(page.Errors) > 0 {
+	if page.Errors != nil {
 		page.Title = c.Lang.Text("Error: {0}", page.Title)
 	}
 	page.Script, page.LangForm, page.Wide = "author.js", "written", true
 	err := c.render(http.StatusOK, "author", page)
-	if page.Tab != tabQuestions || !errors.Is(err, errPageTooLarge) {
-		return err
+	if page.Tab == tabQuestions && errors.Is(err, errPageTooLarge) {
+		page.Tab = tabText
+		return c.showAuthor(page)
 	}
-	page.Tab, page.Form = tabText, nil
-	if err := c.readText(page); err != nil {
-		return err
-	}
-	return c.render(http.StatusOK, "author", page)
+	return err
 }
 
 // readText adds the problems of the text and the form that it makes.
-func (c *call) readText(page *authorPage) error {
-	block, diagnostics := markup.ParseForm(page.PageID, page.lang, []byte(page.Text), c.Site.Markup)
-	page.Diagnostics = diagnostics
-	if block.Form == nil {
-		return nil
+func (c *call) readText(page *authorPage) (err error) {
+	var form *forms.Form
+	form, page.Diagnostics, page.Looked, err = c.diagnose(page, page.Result.Text, page.Tab == tabText)
+	if form == nil || err != nil {
+		return err
 	}
-	page.Blocks = formBlocks(page.Text)
-	if page.block != nil && page.Tab == tabText {
-		found, looked, err := c.compare(page, page.Text, block)
-		if err != nil {
-			return err
-		}
-		for _, w := range found {
-			page.Diagnostics = append(page.Diagnostics, w.Diagnostic)
-		}
-		page.Compared, page.Looked = true, looked
-	}
-	return c.preview(page, block.Form)
+	page.Blocks = formBlocks(page.Result.Text)
+	return c.preview(page, form)
 }
 
-// compare returns what the form would do to submissions that are stored, and how many it has looked at.
-func (c *call) compare(page *authorPage, text string, block markup.Block) (list []warning, looked int, err error) {
-	found, looked, err := page.block.Report(c.Context(), block.Form)
-	former, _ := markup.ParseForm(page.PageID, page.lang, []byte(page.block.Text), c.Site.Markup)
+// diagnose returns the form of a text, and its problems. On demand they have the effects on stored submissions, and it
+// says how many it has looked at.
+func (c *call) diagnose(
+	page *authorPage, text string, stored bool,
+) (form *forms.Form, list []warning, looked int, err error) {
+	block, diagnostics := markup.ParseForm(page.PageID, page.TextLang, []byte(text), c.Site.Markup)
+	for _, d := range diagnostics {
+		list = append(list, warning{Diagnostic: d})
+	}
+	if block.Form == nil || page.Tag == "" || !stored {
+		return block.Form, list, 0, nil
+	}
+	found, looked, err := page.Block.Report(c.Context(), block.Form)
+	former, _ := markup.ParseForm(page.PageID, page.TextLang, []byte(page.Block.Text), c.Site.Markup)
 	for _, f := range found {
-		w := warning{Say: inWords(f, former.Form, block.Form)}
+		var w warning
+		if page.Tab == tabQuestions {
+			w.Say = inWords(f, former.Form, block.Form)
+		}
 		w.Severity = markup.Warning
 		w.Line, w.Column = block.Position([]byte(text), f)
 		w.Message, w.Hint = f.Message()
 		list = append(list, w)
 	}
-	return list, looked, err
+	return block.Form, list, looked, err
 }
 
 // preview adds the form and its JSON to the page.
@@ -278,7 +319,7 @@ func (c *call) preview(page *authorPage, form *forms.Form) error {
 	used, now := 0, c.Backend.Service.Now()
 	for _, f := range form.Languages() {
 		view, err := c.formView("preview"+f.Lang, f, filling{
-			values: f.Defaults(now), tag: page.lang,
+			values: f.Defaults(now), tag: page.TextLang,
 		})
 		if err != nil {
 			return err

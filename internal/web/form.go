@@ -85,7 +85,7 @@ func prefilled(access *service.Access, query url.Values) []string {
 func (c *call) newFormPage(access *service.Access, with filling) (*formPage, error) {
 	page := &formPage{Layout: c.formLayout("", access)}
 	page.Problems = Problems{List: access.Diagnostics(), Earlier: true} // the link above edits the form
-	page.Script, page.About.FormLink, page.About.Shortcuts = "form.js", false, c.shortcuts(access, onForm)
+	page.Script, page.About.FormLink, page.About.Shortcuts = "form.js", false, c.shortcuts(access)
 	var err error
 	if page.About.Findings, err = access.Findings(c.Context()); err != nil {
 		return nil, err

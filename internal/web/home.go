@@ -74,7 +74,7 @@ func (c *call) home() error {
 	page := &homePage{Layout: c.layout(c.Lang.Text("Forms")), Query: strings.TrimSpace(c.URL.Query().Get("q"))}
 	page.Wide = true
 	if c.Backend.Service.MayAuthor(c.Who) == nil {
-		page.New, page.Script = c.newPath(nil), "home.js"
+		page.New, page.Script = c.written(nil), "home.js"
 	}
 	found, err := c.Backend.Service.Search(c.Who, all, page.Query)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *call) listForms(page *homePage, found []*service.Access) (err error) {
 	rows := page.Edited.Rows
 	waiting, err := c.countWaiting(homeCounts, edited[:len(rows)]...)
 	for i, link := range waiting {
-		rows[i].Waiting, rows[i].Shortcuts = link, c.shortcuts(link.Access, onHome)
+		rows[i].Waiting, rows[i].Shortcuts = link, c.shortcuts(link.Access)
 	}
 	slices.SortStableFunc(rows, func(a, b formRow) int {
 		return cmp.Compare(min(len(b.Waiting.Number), 1), min(len(a.Waiting.Number), 1))

@@ -64,7 +64,7 @@ func (c *call) page() error {
 	page := &wikiPage{Layout: c.layout(view.Title), Problems: c.problems(view.Diagnostics, view.ID, view.Blocks...)}
 	page.Script, page.Lang = "form.js", view.Lang
 	if view.NotSaved == nil {
-		page.Add = c.newPath(url.Values{addParameter: {formatID(id)}})
+		page.Add = c.written(url.Values{addParameter: {formatID(id)}})
 	}
 	page.Problems.Earlier = !slices.ContainsFunc(pieces, func(p pagehtml.Piece) bool { return p.Missing })
 	shown, room, filled := 0, maxPageHTML, 0

@@ -5,33 +5,12 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/web/builder"
 )
-
-// The views of a form that is written. Buttons of these names show them.
-const (
-	tabQuestions = "questions"
-	tabText      = "text"
-	tabPreview   = "preview"
-)
-
-const (
-	tabControl   = "_tab"
-	stepsControl = "_steps" // what Undo takes back: see undo.js
-)
-
-// questionsTab is a form as cards.
-type questionsTab struct {
-	Form   *builder.Form
-	Result builder.Result
-	Cards  []card
-	Zone   string // of opens and closes
-}
 
 // card is a card of a page.
 type card struct {
@@ -40,9 +19,6 @@ type card struct {
 	Words    choice    // its label
 	Question *question // as people see it; nil for sections, and if it can't be shown
 }
-
-// TextLang is the language tag of what the author writes, or "".
-func (p *authorPage) TextLang() string { return p.lang }
 
 // idOf is the key of a card as part of an element's id.
 func idOf(key string) string { return strings.ReplaceAll(key, ".", "_") }
@@ -69,118 +45,75 @@ func control(all map[string]builder.Control, name string) *builder.Control {
 	return nil
 }
 
-// faulty reports whether one of some controls has a fault.
-func faulty(all map[string]builder.Control, names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return all[name].Fault != nil })
-}
-
 // press does what a button says, and shows the text after that.
 func (c *call) press(page *authorPage, do string, sent url.Values) error {
 	page.Tab = cmp.Or(sent.Get(tabControl), tabQuestions)
-	result := builder.Result{Text: strings.ToValidUTF8(lineFeeds(sent.Get(textControl)), "\uFFFD")}
-	turn := do == tabQuestions || do == tabText || do == tabPreview
-	writes := slices.Contains(writing, do)
-	switch {
-	case do == "discard":
-		result = page.start
-	case page.Tab == tabQuestions:
-		action := do
-		if turn || do == "" {
-			action = "apply"
-		}
-		if writes {
-			action = "done"
-		}
-		clicked, err := c.clicked(page, result.Text, action, sent)
-		if err != nil {
+	page.Result = builder.Result{Text: strings.ToValidUTF8(lineFeeds(sent.Get(textControl)), "\uFFFD")}
+	do, page.sure = strings.CutSuffix(do, "-anyway")
+	action, turns, writes := do, false, false
+	switch do {
+	case "save", "overwrite", "create", "former", "people", "remove":
+		action, writes = "done", true
+	case tabQuestions, tabText, tabPreview:
+		action, turns = "apply", true
+	case "":
+		action = "apply"
+	}
+	if do == "discard" {
+		page.Result = page.Start
+	} else if page.Tab == tabQuestions {
+		if err := c.change(page, action, sent); err != nil {
 			return err
 		}
-		if turn = turn && !clicked.Refused(); turn {
-			clicked.Notice = nil
-		}
-		result = clicked
 	}
-	if turn {
-		page.Tab = do
-	}
-	if writes && !result.Refused() {
-		return c.write(page, do, result, sent)
+	if turns && !page.Result.Refused() {
+		page.Tab, page.Result.Notice = do, nil
 	}
 	if writes {
-		if err := c.findErrors(page, result); err != nil {
-			return err
-		}
+		return c.write(page, do, sent)
 	}
-	return c.showAuthor(page, result)
+	return c.showAuthor(page)
 }
 
-// clicked is the result of a click. A text that can't be parsed stays as it is.
-func (c *call) clicked(page *authorPage, text, action string, sent url.Values) (builder.Result, error) {
+// change changes the text by a click. A text that can't be parsed stays as it is: the tab of the text says why.
+func (c *call) change(page *authorPage, action string, sent url.Values) (err error) {
 	if err := c.takeTurn(); err != nil { // see showAuthor
-		return builder.Result{}, err
+		return err
 	}
-	known := c.builder(page)
 	for name := range sent {
 		if box, isBox := strings.CutSuffix(name, "-off"); isBox && !sent.Has(box) { // a box that is off sends nothing
 			sent.Set(box, "")
 		}
 	}
-	if page.block != nil {
-		var err error
-		if known.Taken, err = page.block.StoredIDs(c.Context()); err != nil {
-			return builder.Result{}, err
-		}
+	if page.Block != nil {
+		page.known.Taken, err = page.Block.StoredIDs(c.Context())
 	}
-	result, err := builder.Do(text, action, sent, known)
-	if err != nil {
-		return builder.Result{Text: text}, nil //nolint:nilerr // the tab of the text says what is wrong
+	if result, unread := builder.Do(page.Result.Text, action, sent, page.known); unread == nil {
+		page.Result = result
 	}
-	return result, nil
+	return err
 }
 
-// builder is what the builder knows besides the text.
-func (c *call) builder(page *authorPage) builder.Context {
-	words := cmp.Or(lang.Find(page.lang), c.Lang)
-	known := builder.Context{
-		PageID: page.PageID, Lang: page.lang, Author: c.Lang.Tag, Options: c.Site.Markup, Words: words.Say,
-		Untitled: c.Lang.Text("Question without a text"),
-	}
-	for _, l := range lang.All() {
-		known.YesNo = append(known.YesNo, []string{l.Text("Yes"), l.Text("No")})
-	}
-	if page.block != nil {
-		known.Opened = page.Opened
-	}
-	return known
-}
-
-// readCards reads the cards of a text. It returns false if the text can't be parsed.
-func (c *call) readCards(page *authorPage, result builder.Result) bool {
-	form, err := builder.Read(result, c.builder(page))
+// showCards reads the cards of a text. It returns false if the text can't be parsed.
+func (c *call) showCards(page *authorPage) bool {
+	form, err := builder.Read(page.Result, page.known)
 	if err != nil {
 		return false
 	}
-	page.Form, page.Result, page.Zone = form, result, c.Backend.Service.Now().Location().String()
-	page.Name = choice{Label: cmp.Or(form.Settings["title"].Value, page.PageTitle), Lang: page.lang}
-	shown := &forms.Form{}
-	for _, card := range form.Cards {
-		if card.Field != nil {
-			shown.Fields = append(shown.Fields, card.Field)
-		}
-	}
-	b := questionBuilder{form: shown, fields: shown.Index(), with: filling{
-		lang: c.Lang, values: shown.Defaults(c.Backend.Service.Now()), tag: page.lang,
-		maxFile: c.Backend.Service.MaxFile(), today: c.Backend.Service.Today(),
-	}}
-	rank := 0
+	now := c.Backend.Service.Now()
+	page.Form, page.Zone = form, now.Location().String()
+	page.Name.Label = cmp.Or(form.Settings["title"].Value, page.PageTitle)
 	for _, of := range form.Cards {
-		view := card{Card: of, Page: page, Words: choice{Label: of.Label, Lang: page.lang}}
+		view := card{Card: of, Page: page, Words: choice{Label: of.Label, Lang: page.TextLang}}
 		if of.Field != nil {
-			view.Question = b.question(rank, "shown-"+idOf(of.Key), false)
 			field := *of.Field
 			field.ID = "shown-" + of.Key // no control of the page has this name
-			view.Question.Field = &field
-			rank++
+			shown := &forms.Form{Fields: []*forms.Field{&field}}
+			b := questionBuilder{form: shown, fields: shown.Index(), with: filling{
+				lang: c.Lang, values: shown.Defaults(now), tag: page.TextLang,
+				maxFile: c.Backend.Service.MaxFile(), today: c.Backend.Service.Today(),
+			}}
+			view.Question = b.question(0, "shown-"+idOf(of.Key), false)
 		}
 		page.Cards = append(page.Cards, view)
 	}

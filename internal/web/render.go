@@ -44,7 +44,6 @@ func parseTemplates(base string, static *staticFiles, zone *time.Location, l *la
 		"plus":         func(i int) int { return i + 1 },
 		"control":      control,
 		"idOf":         idOf,
-		"faulty":       faulty,
 		"errorSummary": func(errors []errorLine, framed bool) errorSummary { return errorSummary{errors, framed} },
 	}
 	set := template.New("").Funcs(funcs).Funcs(l.Funcs())

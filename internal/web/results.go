@@ -176,7 +176,7 @@ func (c *call) newResultsPage(access *service.Access, v *resultsView) *resultsPa
 		Layout: c.formLayout(title, access), Gone: v.gone(access), Filter: newFilterForm(access.Form, v),
 		Params: hiddenValues(v.base("q")),
 	}
-	page.About.Back, page.About.Shortcuts = "", c.shortcuts(access, onResults) // this is it
+	page.About.Back, page.About.Shortcuts = "", c.shortcuts(access) // this is it
 	page.Wide, page.Script = true, "results.js"
 	return page
 }

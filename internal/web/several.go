@@ -179,7 +179,7 @@ func (c *call) writeSeveral(
 	return c.goOnWith(result)
 }
 
-// outcomeParameter of an address of results holds an outcome, encrypted.
+// outcomeParameter of an address holds an outcome or a done, encrypted.
 const outcomeParameter = "done"
 
 // maxOutcomeAddress is a little less than proxies take.

@@ -28,6 +28,16 @@ func TestWeight(t *testing.T) {
 			t.Errorf("%s weighs %d bytes", path, weight)
 		}
 	}
+	more := 0 // script of home that only authors load
+	_, author := newAuthors(t, wiki)
+	for path, content := range author.loads(author.get("/")) {
+		if strings.HasSuffix(path, "/home.js") || strings.HasSuffix(path, "/dom.js") {
+			more += compressed(content)
+		}
+	}
+	if more == 0 || more > 700 {
+		t.Errorf("home loads %d bytes of script for authors", more)
+	}
 	script := b.get("/embed.js")
 	if script.status != 200 || compressed(script.body) > 5000 {
 		t.Errorf("/embed.js: %d, %d bytes", script.status, compressed(script.body))

@@ -33,7 +33,7 @@ var pageTypes = map[string]any{
 	"several.html":    &severalPage{},
 	"submission.html": &submissionPage{},
 	"form":            &formView{},
-	"newform.html":    &newFormPage{},
+	"newform.html":    &authorPage{},
 }
 
 // TestTemplatesMatchTheirPages checks each field that a template names against the

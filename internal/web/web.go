@@ -120,7 +120,7 @@ var routes = []route{
 	{pattern: "GET /page/{pageId}/form/{formId}/results.xlsx", handler: export(encode.XLSX)},
 	{pattern: "GET /page/{pageId}/form/{formId}/results.ndjson", handler: export(encode.NDJSON)},
 	{pattern: "GET /author", handler: (*call).author},
-	{pattern: "POST /author", handler: (*call).click, resume: (*call).resumeAuthor},
+	{pattern: "POST /author", handler: (*call).author, resume: (*call).resumeAuthor},
 }
 
 // New makes the pages.

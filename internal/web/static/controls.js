@@ -1,6 +1,5 @@
 // Menus, links to copy, and the select of languages.
 
-import { announce } from "./dom.js";
 import { t } from "./text.js";
 
 // A menu closes when the focus goes elsewhere, as at a click elsewhere.
@@ -13,20 +12,21 @@ document.addEventListener("focusin", (event) => {
   }
 });
 
-document.addEventListener("click", async ({ target }) => {
-  const button = /** @type {HTMLElement} */ (target).closest("[data-link]");
-  const address = button?.nextElementSibling;
-  if (!button || !address) {
+document.addEventListener("click", async (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  const address = /** @type {HTMLElement} */ (target.nextElementSibling);
+  if (!target.matches("[data-link]")) {
     return;
   }
   try {
-    await navigator.clipboard.writeText(address.textContent ?? "");
+    await navigator.clipboard.writeText(address.innerText);
   } catch {
     address.classList.add("open"); // without TLS, only what is selected can be copied
     getSelection()?.selectAllChildren(address);
     document.execCommand("copy");
   }
-  button.textContent = t("Copied");
+  target.textContent = t("Copied");
+  const { announce } = await import("./dom.js");
   announce(t("Copied"));
 });
 

@@ -19,8 +19,10 @@ export function access(act) {
 /** Removes the draft of what the page says was sent. */
 export function forgetSent() {
   if (document.querySelector("[data-sent]")) {
-    access((store) => store.removeItem(sessionStorage.getItem("formulary.sent") ?? ""));
-    access(() => sessionStorage.removeItem("formulary.sent"));
+    access((store) => {
+      store.removeItem(sessionStorage.getItem("formulary.sent") ?? "");
+      sessionStorage.removeItem("formulary.sent");
+    });
   }
 }
 
