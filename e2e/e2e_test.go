@@ -177,6 +177,15 @@ func (p *process) signIn(t *testing.T, user string) string {
 	return resp.Cookies()[0].String()
 }
 
+// multipartOf is a form as browsers send it, with the boundary b.
+func multipartOf(values url.Values) string {
+	var body strings.Builder
+	for name := range values {
+		fmt.Fprintf(&body, "--b\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", name, values.Get(name))
+	}
+	return body.String() + "--b--\r\n"
+}
+
 func note(text string) string {
 	return fmt.Sprintf(`{"fields":{"text":{"fieldId":"text","value":%q}}}`, text)
 }

@@ -203,14 +203,6 @@ func checkOwn(t *testing.T, user string, r response) {
 	}
 }
 
-func multipartOf(values url.Values) string {
-	var body strings.Builder
-	for name := range values {
-		fmt.Fprintf(&body, "--b\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", name, values.Get(name))
-	}
-	return body.String() + "--b--\r\n"
-}
-
 var hiddenFor = regexp.MustCompile(`name="_for" value="([^"]+)"`)
 
 // usePages is a turn of somebody with a browser.

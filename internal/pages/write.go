@@ -87,7 +87,7 @@ func (d *Directory) change(ctx context.Context, user User, id int64, change func
 	if err != nil || changed != nil && bytes.Equal(changed, source) {
 		return err
 	}
-	defer d.watcher.Take(ctx, path)
+	defer d.watcher.Take(context.WithoutCancel(ctx), path) // others wait for the page, too
 	return replace(path, target, source, changed)
 }
 
@@ -192,7 +192,7 @@ func (d *Directory) Create(ctx context.Context, last, after int64, source []byte
 			path := filepath.Join(d.root, strconv.FormatInt(id, 10)+".md") // as walk writes it
 			switch err := durable.Write(path, source, newMode, os.Link); {
 			case !errors.Is(err, fs.ErrExist):
-				d.watcher.Take(ctx, path)
+				d.watcher.Take(context.WithoutCancel(ctx), path)
 				return err
 			case isThere(id, path): // another server has just written it
 				return nil
@@ -228,7 +228,7 @@ func (d *Directory) Restore(ctx context.Context, user User, id int64, before, af
 				return former, nil
 			})
 		}
-		defer d.watcher.Take(ctx, path)
+		defer d.watcher.Take(context.WithoutCancel(ctx), path) // others wait for the page, too
 		if err := durable.Write(path, former, durable.Like(formerOf(path)), os.Link); err != nil {
 			return err
 		}

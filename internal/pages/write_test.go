@@ -59,6 +59,13 @@ func TestChange(t *testing.T) {
 	}
 	s.update().wants(1, "a=two", "when the watcher looks")
 
+	for range 20 { // a wait that may be given up is chosen at random
+		ctx, leave := context.WithCancel(t.Context())
+		s.must(s.Change(ctx, alice, 1, func(Draft) ([]byte, error) { leave(); return to("three")(Draft{}) }))
+		s.wants(1, "a=three", "although the caller has left")
+		s.must(s.changes(1, to("two")))
+	}
+
 	s.must(s.changes(1, func(Draft) ([]byte, error) { return nil, nil }))
 	s.wants(1, "-", "removed")
 	s.update().wants(1, "-", "when the watcher looks")

@@ -44,6 +44,14 @@ func (s *Service) MayAuthor(who auth.Identity) error {
 	return nil
 }
 
+// Authors returns the names that may be authors: a user may be in a group that is.
+func (s *Service) Authors(names []string) []string {
+	isGroup := func(name string) bool { return name == Everybody || strings.HasPrefix(name, "@") }
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return !slices.Contains(s.opts.Authors, name) && !slices.ContainsFunc(s.opts.Authors, isGroup)
+	})
+}
+
 // isNamed reports whether a name belongs to the caller, or after @ to a group of theirs.
 func isNamed(who auth.Identity, name string) bool {
 	if group, isGroup := strings.CutPrefix(name, "@"); isGroup {

@@ -312,3 +312,10 @@ func TestErrorsOfWritingAreFaults(t *testing.T) {
 		}
 	}
 }
+
+func TestAuthors(t *testing.T) {
+	for authors, want := range map[string]string{"ann": "ann", "ann,@hr": "ann,bob", "*": "ann,bob"} {
+		s := &Service{opts: Options{Authors: strings.Split(authors, ",")}}
+		testkit.Same(t, authors, strings.Join(s.Authors([]string{"ann", "bob"}), ","), want)
+	}
+}

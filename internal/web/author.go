@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/encode"
@@ -142,17 +143,39 @@ func (c *call) author() error {
 	}
 	query := c.URL.Query()
 	if sent == nil && !query.Has("page") && !query.Has(newParameter) && c.Backend.Service.MayAuthor(c.Who) == nil {
-		query.Set(newParameter, strings.ToLower(rand.Text()[:8]))
-		return c.redirect(c.written(query))
+		return c.redirect(c.written(newQuery(query)))
 	}
-	page, err := c.openAuthor(sent) // who may not edit the page learns nothing of it
+	page, err := c.openAuthor(query, sent) // who may not edit the page learns nothing of it
+	switch {
+	case err != nil:
+		return c.showLost(sent, err)
+	case sent == nil:
+		return c.showAuthor(page)
+	}
+	c.w.Header().Set("Cache-Control", "private, no-cache") // so that Back can show the page
+	return c.press(page, sent.Get(doControl), sent)
+}
+
+// showLost shows a text as a new form if its form has gone, or if its author may no longer edit it. Else the text
+// would be lost. After buttons that write nothing, the script keeps the text.
+func (c *call) showLost(sent url.Values, lost error) error {
+	isLost := isKind(lost, service.NotFound) || isKind(lost, service.Forbidden)
+	do, _ := strings.CutSuffix(sent.Get(doControl), "-anyway")
+	if !isLost || !slices.Contains(writing, do) {
+		return lost
+	}
+	page, err := c.openAuthor(newQuery(url.Values{}), sent)
 	if err != nil {
 		return err
 	}
-	if sent == nil {
-		return c.showAuthor(page)
-	}
-	return c.press(page, sent.Get(doControl), sent)
+	page.Notice = c.Lang.Say(c.why(lost)) + " " + c.Lang.Text("Nothing was saved. Your text is still below.")
+	return c.press(page, "", sent)
+}
+
+// newQuery gives a new form the name of its draft.
+func newQuery(query url.Values) url.Values {
+	query.Set(newParameter, strings.ToLower(rand.Text()[:8]))
+	return query
 }
 
 // exampleText is an example with its translated texts in a language.
@@ -160,9 +183,8 @@ func exampleText(l *lang.Language, name string) string {
 	return l.Translate(string(readEmbedded(exampleFiles, "examples/"+name+".yaml")))
 }
 
-// openAuthor opens the form that the address names, or a new one. sent is what its author has sent, if anything.
-func (c *call) openAuthor(sent url.Values) (page *authorPage, err error) {
-	query := c.URL.Query()
+// openAuthor opens the form that a query names, or a new one. sent is what its author has sent, if anything.
+func (c *call) openAuthor(query, sent url.Values) (page *authorPage, err error) {
 	query.Del(outcomeParameter)
 	page = &authorPage{Tab: tabQuestions, Action: c.written(query), Typed: sent != nil, Steps: sent.Get(stepsControl)}
 	page.People, page.Examples = sentPeople(sent), examples
@@ -231,9 +253,9 @@ var errFormTooLong = request.NewStatusError(http.StatusRequestEntityTooLarge,
 // resumeAuthor shows the text that was there before its author had to sign in
 // again. The button that was pressed does nothing.
 func (c *call) resumeAuthor(typed url.Values) error {
-	page, err := c.openAuthor(typed)
+	page, err := c.openAuthor(c.URL.Query(), typed)
 	if err != nil {
-		return err
+		return c.showLost(typed, err)
 	}
 	page.Notice = c.Lang.Text("You are signed in again, and the text is as you left it.")
 	return c.press(page, "", typed)

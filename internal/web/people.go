@@ -138,6 +138,9 @@ func (c *call) peopleChanges(page *authorPage, after service.People) (say []*for
 	for _, name := range c.without(before.Edit, after.Edit) {
 		say = append(say, forms.Say("{0} can read and change {1}.", name, page.Count))
 	}
+	for _, name := range c.without(slices.Concat(before.Edit, c.Backend.Service.Authors(after.Edit)), after.Edit) {
+		say = append(say, forms.Say("{0} can't change the form: ask the operator of this server to add {0} to --authors.", name))
+	}
 	for _, name := range c.without(after.Edit, before.Edit) {
 		say = append(say, forms.Say("{0} can no longer manage the form.", name))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -51,12 +52,12 @@ func (c *call) press(page *authorPage, do string, sent url.Values) error {
 	page.Result = builder.Result{Text: strings.ToValidUTF8(lineFeeds(sent.Get(textControl)), "\uFFFD")}
 	do, page.sure = strings.CutSuffix(do, "-anyway")
 	action, turns, writes := do, false, false
-	switch do {
-	case "save", "overwrite", "create", "former", "people", "remove":
+	switch {
+	case slices.Contains(writing, do):
 		action, writes = "done", true
-	case tabQuestions, tabText, tabPreview:
+	case slices.Contains([]string{tabQuestions, tabText, tabPreview}, do):
 		action, turns = "apply", true
-	case "":
+	case do == "":
 		action = "apply"
 	}
 	if do == "discard" {

@@ -26,6 +26,9 @@ type asked struct {
 	Gone     bool   // the form has left the page
 }
 
+// writing are the buttons that write.
+var writing = []string{"save", "overwrite", "create", "former", "people", "remove"}
+
 // errAsked: nothing was written, and the page says why.
 var errAsked = errors.New("the author is asked")
 

@@ -128,6 +128,26 @@ func TestSaveConflict(t *testing.T) {
 	b.send(savedPath, opened).want(200, "Saved.")
 }
 
+// If a form has gone when it is saved, or its author may no longer edit it, the text stays as a new form.
+func TestSaveOfALostForm(t *testing.T) {
+	text := savedForm + "# typed\n"
+	for want, now := range map[string]map[string]string{
+		"There is no page 1":               nil,
+		"There is no such form on page 1.": page1("edit: [carol]\n", strings.Replace(savedForm, "form: f", "form: g", 1)),
+		"Only editors of this page":        page1("edit: [dave]\n", savedForm),
+	} {
+		e, b := newAuthors(t, page1("edit: [carol]\n", savedForm))
+		opened := with(b.get(savedPath).values(), "_tab", "text", "_do", "save", "text", text)
+		e.Remove(t, "1.md")
+		e.edit(now)
+		p := b.send(savedPath, opened)
+		p.want(200, want, "Nothing was saved. Your text is still below.")
+		testkit.Same(t, "text", p.textarea("text"), text)
+		b.send(attribute(p.find("#written")[0], "action"), with(p.values(), "_do", "save")).want(200, "Save the form")
+		b.send(savedPath, with(opened, "_do", "text")).wantNoHTML("# typed") // a script keeps it
+	}
+}
+
 // People who can't save are told why, and copy as before.
 func TestNotSaved(t *testing.T) {
 	for want, authors := range map[string][]string{

@@ -108,7 +108,7 @@ func (c *call) setEnd(pageID int64, formID string, sent url.Values) (d done, err
 		d.Text = c.Lang.Text("The form is closed now.")
 		change.Value.Text = access.Now().Format(time.RFC3339)
 	case "reopen":
-		d.Text, change.Do = c.Lang.Text("The form is open again."), markup.Delete
+		d.Text, change.Do = c.Lang.Text("The form is open again. It has no planned end now."), markup.Delete
 	case "undo":
 		d.Text, change.Value.Text = c.Lang.Text("The form closes as it was planned."), sent.Get(closesControl)
 	default:
