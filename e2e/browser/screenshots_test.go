@@ -24,6 +24,7 @@ const (
 	leave        = "/page/102/form/leave"
 	ballot       = "/page/103/form/ballot"
 	registration = "/page/104/form/registration"
+	leaveEdited  = "/author?page=102&form=leave"
 )
 
 // shot is a page in one state, with what leads there.
@@ -32,6 +33,7 @@ type shot struct {
 	user    string // who signs in first; "" for nobody
 	path    string
 	alive   bool // the examples have the answers of four months, as with `make run`
+	window  int  // the height of the window that is shown; 0 for the whole page
 	prepare func(p *page)
 }
 
@@ -55,6 +57,7 @@ var shots = []shot{
 	}},
 	{name: "form-anonymous", user: "alice", path: ballot},
 	{name: "home", user: "alice", path: "/", alive: true},
+	{name: "home-menu", user: "alice", path: "/", alive: true, prepare: func(p *page) { p.Click("button", "More for “Leave request”") }},
 	{name: "summary", user: "alice", path: "/page/105/form/office/results", alive: true},
 	{name: "home-none", user: "alice", path: "/?q=nothing"},
 	{name: "sent", user: "bob", path: leave, prepare: sendLeave},
@@ -92,7 +95,7 @@ var shots = []shot{
 	{name: "results-error", user: "alice", path: feedback + "/results?filter[rating][greater-than]=many"},
 	{name: "results-own", user: "bob", path: leave + "/results"},
 	{name: "results-none", user: "alice", path: "/page/104/form/helpers/results"},
-	{name: "author", user: "alice", path: "/author?template=survey"},
+	{name: "author", user: "alice", path: "/author?template=survey", window: 1200},
 	{name: "author-keys", user: "alice", path: "/author", prepare: func(p *page) {
 		showText(p.Page, false)
 		p.Click("link", "All keys")
@@ -102,6 +105,44 @@ var shots = []shot{
 		p.Fill("Text of the form", "form: lunch\nfields:\n  - id: meal\n    type: dropdwon\n    label: Meal\n")
 		p.WaitText("did you mean")
 	}},
+	{name: "author-card", user: "alice", path: "/author?template=survey", prepare: func(p *page) {
+		p.Click("button", "Edit “Which tools do you use every day?”")
+		p.Wait("the card is open", func() bool { return p.Has("textbox", "Choice 3") })
+	}},
+	{name: "author-preview", user: "alice", path: "/author?template=survey", prepare: func(p *page) { p.Click("button", "Preview") }},
+	{name: "author-new", user: "alice", path: "/author?template=survey", prepare: func(p *page) { p.press("Save") }},
+	{name: "author-saved", user: "alice", path: "/author?template=survey", prepare: saveSurvey},
+	{name: "author-removed", user: "alice", path: "/author?template=survey", prepare: func(p *page) {
+		saveSurvey(p)
+		p.Click("DisclosureTriangle", "Settings")
+		p.press("Remove this form")
+	}},
+	{name: "author-settings", user: "alice", path: leaveEdited, alive: true, prepare: func(p *page) { p.Click("DisclosureTriangle", "Settings") }},
+	{name: "author-people", user: "alice", path: leaveEdited, alive: true, prepare: func(p *page) {
+		p.Click("DisclosureTriangle", "Settings")
+		p.Fill("People who manage the form and its answers", "alice\nbob")
+		p.press("Save people")
+	}},
+	{name: "author-asked", user: "alice", path: leaveEdited, alive: true, prepare: func(p *page) {
+		p.Click("button", "Delete “Half days”")
+		p.WaitText("Deleted “Half days”")
+		p.press("Save")
+	}},
+	{name: "author-conflict", user: "alice", path: leaveEdited, alive: true, prepare: func(p *page) {
+		other := p.tab(p.path())
+		other.Fill("Title", "Leave or illness")
+		other.press("Save")
+		p.Fill("Title", "Request for leave")
+		p.press("Save")
+	}},
+	{name: "home-continue", user: "alice", path: "/author", alive: true, prepare: func(p *page) {
+		p.Fill("Title", "Lunch on Friday")
+		p.Press("Tab")
+		p.WaitText("Undo")
+		p.goTo("/")
+		p.WaitText("Continue")
+	}},
+	{name: "closed", user: "alice", path: leave, alive: true, prepare: func(p *page) { p.press("Close now") }},
 	{name: "embed-without-tls", path: "/embed/page/101/form/feedback"},
 	{name: "expired", user: "alice", path: feedback, prepare: func(p *page) {
 		p.Fill("Comment", "A long text")
@@ -132,6 +173,13 @@ func sendFeedback(p *page) {
 	p.press("Send")
 }
 
+// saveSurvey saves a new form on a page of its own.
+func saveSurvey(p *page) {
+	p.press("Save")
+	p.press("Save")
+	p.want("Saved.")
+}
+
 // TestScreenshots takes pictures of the pages with the examples: wide and light,
 // and narrow and dark. Without the flag it takes those of docs/images, and removes
 // them.
@@ -142,7 +190,9 @@ func TestScreenshots(t *testing.T) {
 		dir = t.TempDir()
 	}
 	for suffix, options := range map[string]browsertest.Options{"": {}, "-dark-phone": {Width: 360, Dark: true}} {
-		empty := &site{url: serve(t, "--brand-css", inter(t)), options: options}
+		pages := filepath.Join(t.TempDir(), "pages")
+		testkit.Must(t, os.CopyFS(pages, os.DirFS("../../examples/pages")))
+		empty := &site{url: serve(t, "--brand-css", inter(t), "--pages", pages, "--authors", "alice"), options: options}
 		alive := &site{url: serveAlive(t), options: options}
 		var list []browsertest.Shot
 		for _, shot := range shots {
@@ -156,7 +206,10 @@ func TestScreenshots(t *testing.T) {
 			if options.Cookies = nil; shot.user != "" {
 				options.Cookies = login(t, s.url, shot.user, examplePasswords[shot.user])
 			}
-			list = append(list, browsertest.Shot{Name: shot.name + suffix, Address: s.url + shot.path, Options: options, Prepare: s.prepare(t, shot)})
+			options.Height = shot.window
+			list = append(list, browsertest.Shot{
+				Name: shot.name + suffix, Address: s.url + shot.path, Options: options, Window: shot.window > 0, Prepare: s.prepare(t, shot),
+			})
 		}
 		browsertest.Screenshots(t, dir, list)
 	}
@@ -178,7 +231,7 @@ func serveAlive(t *testing.T) string {
 	if out, err := fill.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	url, _ := startIn(t, dir, "--pages", filepath.Join(dir, "pages"), "--brand-css", inter(t),
+	url, _ := startIn(t, dir, "--pages", filepath.Join(dir, "pages"), "--brand-css", inter(t), "--authors", "alice",
 		"--users", "../../examples/users.htpasswd", "--groups", "../../examples/groups")
 	return url
 }
@@ -188,6 +241,9 @@ func (s *site) prepare(t *testing.T, shot shot) func(*browsertest.Page) {
 		p := &page{tab, t, s}
 		if shot.prepare != nil {
 			shot.prepare(p)
+		}
+		if shot.window == 0 { // what stands at the end of the window would cover the middle of the page
+			browsertest.Eval[any](tab, `scrollTo(0, 0), document.querySelectorAll(".bar").forEach((bar) => (bar.style.position = "static"))`)
 		}
 	}
 }

@@ -324,10 +324,14 @@ func (p *Page) Type(text string) {
 	do(p, "type", chromedp.KeyEvent(text))
 }
 
-// Screenshot writes a picture of the whole page to a PNG file.
-func (p *Page) Screenshot(path string) {
+// Screenshot writes a picture of the whole page, or of what the window shows, to a PNG file.
+func (p *Page) Screenshot(path string, whole bool) {
 	p.t.Helper()
-	picture := do(p, "take a screenshot", chromedp.FullScreenshot(100))
+	take := chromedp.CaptureScreenshot()
+	if whole {
+		take = chromedp.FullScreenshot(100)
+	}
+	picture := do(p, "take a screenshot", take)
 	p.must("make the directory of a screenshot", os.MkdirAll(filepath.Dir(path), 0o755))
 	p.must("write a screenshot", os.WriteFile(path, picture, 0o644))
 }

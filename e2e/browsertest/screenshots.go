@@ -10,6 +10,7 @@ type Shot struct {
 	Name    string // of the file, without .png
 	Address string
 	Options Options
+	Window  bool // it shows what the window does, not the whole page
 	// Prepare, if any, brings the page into the state of the picture. It may
 	// sign in, and go to other addresses.
 	Prepare func(p *Page)
@@ -24,7 +25,7 @@ func Screenshots(t *testing.T, dir string, shots []Shot) {
 			if shot.Prepare != nil {
 				shot.Prepare(p)
 			}
-			p.Screenshot(filepath.Join(dir, shot.Name+".png"))
+			p.Screenshot(filepath.Join(dir, shot.Name+".png"), !shot.Window)
 		})
 	}
 }
