@@ -48,7 +48,7 @@ func TestScriptsSayMessages(t *testing.T) {
 		"`clamp(12px, ${size}, 24px)`", "`${family.join(\" \")}, var(--font)`",
 		"`formulary ${scheme} ${location.origin} ${fontSize} ${fontFamily}`", // for frame.js
 		`':is([data-field] :is(input, select, textarea), [type="hidden"]):not([name="_shown"])'`,
-		`"input, select, textarea"`, `"input, select, textarea, button"`, // selectors
+		`"input, select, textarea"`, `"input:not([type=hidden]), select, textarea"`, `"input, select, textarea, button"`, // selectors
 		`"pre.form, code.form, code.language-form, [data-formulary-form], .mw-highlight.form, .code.panel > .codeContent"`,
 	}
 	for name, text := range glob(t, "web/static/*.js") {
@@ -89,7 +89,7 @@ func TestCodeSaysMessages(t *testing.T) {
 		"author.go: err.Error()", // stands in an element with lang="en"
 		// Messages are recognized by these.
 		"resultquery.go: Choose what to filter by", "resultquery.go: “Value” ", "resultquery.go: columns: the form has no field ",
-		"form.go: page for ", "summary.go:  of %q", // hashed, a key of a cache
+		"read.go: comes later on the page", "rules.go: one several", "form.go: page for ", "summary.go:  of %q", // hashed, a key of a cache
 		"render.go: form-action 'self'; base-uri 'none'; frame-ancestors ",
 		"static.go: text/css; charset=utf-8", "static.go: text/javascript; charset=utf-8", "html.go: noopener noreferrer nofollow",
 	}

@@ -111,7 +111,7 @@ func TestAuthorPreviewInLanguages(t *testing.T) {
 	_, b := newAlice(t, nil)
 	a := b.write(tripForm)
 	previews := textsOf(a.find(".language"))
-	testkit.Diff(t, "previews", previews, []string{"en Business trip", "de Dienstreise", "da Tjenesterejse"})
+	testkit.Diff(t, "previews", previews, []string{"Business trip", "Dienstreise", "Tjenesterejse"})
 	a.wantHTML(`lang="en">City</label>`, `lang="de">Stadt</label>`, `lang="da">By</label>`, "label&#34;: &#34;City")
 	b.write("form: a\nfields: [{id: x, type: date, label: Day}]").wantNoHTML(`class="language"`)
 }
@@ -122,7 +122,7 @@ func TestAuthorLanguages(t *testing.T) {
 	_, b := newAlice(t, page1("lang: da\n", text))
 	const path = "/author?form=f&page=1"
 	previews := textsOf(b.reads("fr").text(path).find(".language"))
-	testkit.Diff(t, "previews", previews, []string{"da Tjenesterejse", "en Business trip", "de Dienstreise"})
+	testkit.Diff(t, "previews", previews, []string{"Tjenesterejse", "Business trip", "Dienstreise"})
 	for accept, want := range map[string]string{"fr": "By", "de": "Stadt", "en": "By"} { // which has no English text
 		p := b.reads(accept).text(path)
 		p.wantHTML(`&#34;label&#34;: &#34;` + want + `&#34;`)

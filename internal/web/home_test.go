@@ -47,6 +47,7 @@ func TestHomeTellsWhatWaits(t *testing.T) {
 	list.wantHTML("/submission/2?")
 	list.wantNoHTML("/submission/1?")
 	carol.get(home.link("1 waiting in “Trip”")).wantHTML("/submission/3?")
+	carol.get(home.link("1 submission")).want(200, "Trip Results")
 	wants("alice", "Leave 898 of 900 places left",
 		"My submission: Leave second State New 15 Nov 2025, 12:03 UTC", "My submission: Leave first State Granted 15 Nov 2025, 12:03 UTC")
 	for range 200 {

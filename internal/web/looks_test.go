@@ -38,7 +38,7 @@ func TestHomeShowsMine(t *testing.T) {
 	}
 	page := e.get("alice", "/")
 	before, after, found := strings.Cut(page.body, heading)
-	if !found || !strings.Contains(before, `href="/page/11/form/f"`) || strings.Count(before, `href="/page/`) != 11 || strings.Count(after, "/submission/") != maxHomeLatest {
+	if !found || !strings.Contains(before, `href="/page/11/form/f"`) || strings.Count(before, `class="row-name"`) != 11 || strings.Count(after, "/submission/") != maxHomeLatest {
 		t.Errorf("home is\n%s", page.body)
 	}
 }

@@ -35,7 +35,7 @@ func TestWeight(t *testing.T) {
 			more += compressed(content)
 		}
 	}
-	if more == 0 || more > 700 {
+	if more == 0 || more > 760 {
 		t.Errorf("home loads %d bytes of script for authors", more)
 	}
 	script := b.get("/embed.js")

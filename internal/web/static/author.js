@@ -50,7 +50,6 @@ for (const event of ["pointerdown", "pointerup", "pointercancel"]) {
 }
 addEventListener("pageshow", followText); // the browser has put back what was typed, perhaps
 prepareChoices();
-untouched = controls();
 prepare();
 steps.settle();
 
@@ -82,12 +81,12 @@ function isStale() {
   return text.value !== shown || typed.value !== noted;
 }
 
-/** Has the draft hold what is typed into the questions, and not in the text yet. A long list is left out. */
+/** Has the draft hold what is typed into the questions, and not in the text yet. A long list is left out: home looks for the rest. */
 function noteTyped() {
   if (!isStale()) {
     const now = controls();
-    const isNew = text.value !== text.defaultValue || now !== untouched;
-    typed.value = noted = isNew && now.length > 2 && now.length < 30_000 ? now : "";
+    const most = now.length < 30_000 ? now : "[]";
+    typed.value = noted = now !== untouched || byId("bar").matches("[data-unsaved]") ? most : "";
     typed.dispatchEvent(new Event("input", { bubbles: true })); // for drafts.js
   }
 }
@@ -104,9 +103,13 @@ function replaceTyped(data) {
 }
 
 function prepare() {
+  if (!isStale() && !byId("questions").querySelector(".invalid")) { // what was refused is not in the text
+    untouched = controls();
+  }
   attach();
   document.querySelectorAll("[data-copy]").forEach((copy) => copy.removeAttribute("hidden"));
   offerUndo();
+  noteTyped();
 }
 
 /** The gutter wraps the same lines at the same width, so that each number stands beside its line. */
@@ -214,8 +217,8 @@ async function applyQuietly() {
   if (page && !work && !pointerDown) {
     take(page);
     takeWords(page);
-    noteTyped();
     byId("bar").replaceWith(page.getElementById("bar"));
+    noteTyped();
     served.delete("bar");
     offerUndo();
   }
@@ -242,16 +245,19 @@ async function undo() {
 /** Puts the button for the last step into the bar, and beside a notice. */
 function offerUndo() {
   const what = steps.last();
-  document.querySelectorAll("[data-undo]").forEach((button) => button.remove());
+  byId("bar").querySelector("[data-undo]")?.remove();
   if (what) {
     const button = create("button", { type: "button", class: "secondary", "data-undo": "" });
     button.append(create("span", {}, t("Undo: {0}", what)));
     byId("bar").prepend(button);
   }
-  const notice = document.querySelector("[data-notice]");
-  if (what && what === byId("questions").dataset.step) {
+  const notice = byId("questions").querySelector("[data-notice]");
+  const isLast = what && what === byId("questions").dataset.step;
+  const beside = notice?.querySelector("[data-undo]");
+  if (isLast && !beside) {
     notice?.append(create("button", { type: "button", class: "quiet", "data-undo": "" }, t("Undo")));
   }
+  beside?.style.setProperty("visibility", isLast ? "visible" : "hidden"); // nothing moves
 }
 
 function fail(message) {
@@ -277,10 +283,6 @@ function show(page) {
   }
   prepareChoices();
   prepare();
-  if (!byId("questions").querySelector(".invalid")) {
-    untouched = controls(); // the text has them
-  }
-  noteTyped();
   if (document.activeElement === document.body) {
     byId(focused)?.focus();
   }
@@ -306,7 +308,7 @@ function replace(old, next) {
 }
 
 function onClick(event) {
-  const [link, copy, back] = ["[data-line]", "[data-copy]", "[data-undo]"].map((selector) => event.target.closest(selector));
+  const [link, copy, back, fault] = ["[data-line]", "[data-copy]", "[data-undo]", "[data-error-summary] a"].map((selector) => event.target.closest(selector));
   if (link) {
     event.preventDefault();
     selectLine(Number(link.dataset.line));
@@ -314,6 +316,8 @@ function onClick(event) {
     copyBlock(copy, byId(copy.dataset.copy));
   } else if (back && !busy()) {
     undo();
+  } else {
+    byId(fault?.hash.slice(1))?.querySelector('[value^="open:"]')?.click(); // of a folded card
   }
 }
 

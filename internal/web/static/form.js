@@ -140,7 +140,7 @@ function onClick(event) {
   if (!target) {
     return;
   }
-  const controls = "input, select, textarea";
+  const controls = "input:not([type=hidden]), select, textarea";
   const control = target.matches(controls) ? target : (target.querySelector(controls) ?? target);
   event.preventDefault();
   (control.closest("[data-field]") ?? control).scrollIntoView();

@@ -1,41 +1,32 @@
-// Lists the new forms that this browser has drafts of.
+// Lists the forms that differ from their page, and new ones: this browser has drafts of them.
 
 import { access, draftNames, draftPrefix } from "./storage.js";
 
 /** @type {any} */
 const section = document.getElementById("continue");
 const [list, row] = section.querySelectorAll("ul, template");
-const start = `${draftPrefix} ${section.dataset.drafts}`;
 
 access((store) => draftNames(store).forEach((name) => {
-  if (name.startsWith(start) && name.includes("new=")) {
-    add(name, titleOf(store.getItem(name)));
+  const path = name.split(" ")[2];
+  const found = /form=(.*)&page=(.*)|new=/.exec(path);
+  if (!found || !name.startsWith(`${draftPrefix} ${section.dataset.drafts}`)) {
+    return;
   }
-}));
-
-function add(name, title) {
+  const { text: [text] = [""], _typed: [typed] = [text] } = JSON.parse(store.getItem(name)).values ?? {};
+  if (!typed) { // taken back
+    return;
+  }
   const item = row.content.firstChild.cloneNode(true);
   const [link, word] = item.querySelectorAll("a, bdi");
-  link.href = name.split(" ")[2];
-  if (title) {
-    link.textContent = word.textContent = title;
-  }
+  link.href = path;
+  const listed = document.querySelector(`[href$="page/${found[2]}/form/${found[1]}"]`);
+  link.textContent = word.textContent = (typed !== text && new Map(JSON.parse(typed)).get("f-title"))
+    || /^title: *["']?([^\s{"'].*?)["']?$/m.exec(text)?.[1] || listed?.textContent || found[1] || link.textContent;
   item.querySelector("button").onclick = () => {
-    access((store) => store.removeItem(name));
+    access((open) => open.removeItem(name));
     item.remove();
     section.hidden = !list.firstChild;
   };
   list.append(item);
   section.hidden = false;
-}
-
-/** As it is typed, or else in the text. */
-function titleOf(draft) {
-  try {
-    const { text: [text] = [""], _typed: [typed] = [""] } = JSON.parse(draft).values;
-    const [, , title] = /^title: *(["']?)(.*)\1$/m.exec(text) ?? [];
-    return new Map(JSON.parse(typed || "[]")).get("f-title") ?? title;
-  } catch {
-    return "";
-  }
-}
+}));

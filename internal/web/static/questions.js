@@ -91,15 +91,19 @@ export function takeWords(page) {
   }
 }
 
+/** What stays where it is in the window. A notice above it comes and goes. */
+const headOf = (card) => card?.querySelector(".card-head");
+
 /** What was pressed, where it was in the window, and the control that has the focus. */
 export function placeOf(button) {
   const value = button?.value ?? "";
   const used = /^(apply)?$/.test(value) ? document.activeElement : null;
-  return { verb: value.split(":")[0], value, control: used?.id, top: (used ?? button)?.getBoundingClientRect().top };
+  const fixed = used ?? headOf(button?.closest(".card, .adder")) ?? button;
+  return { verb: value.split(":")[0], value, control: used?.id, inside: button?.closest(".edit"), top: fixed?.getBoundingClientRect().top };
 }
 
 /** Gives the focus to what follows a pressed button, and leaves it where it was in the window. */
-export function refocus({ verb, value, control, top }) {
+export function refocus({ verb, value, control, inside, top }) {
   const { focus, at } = byId("questions").dataset;
   const card = byId(at);
   const same = byId("tabs").querySelector(`[value="${value}"]`) ?? card?.querySelector(`[value^="${verb}:"]:enabled`);
@@ -107,16 +111,17 @@ export function refocus({ verb, value, control, top }) {
   const target = [
     used,
     byId(focus),
-    /^(open|add)$/.test(verb) && card?.querySelector(".edit :is(input:not([type=hidden]), select)"),
+    /^(open|add)$/.test(verb) && (card?.querySelector(".edit .error")?.parentElement ?? card?.querySelector(".edit"))?.querySelector("input:not([type=hidden]), select"),
     same,
     card?.querySelector('.card-actions :enabled:not([value="done"])'),
     byId("questions").querySelector("[data-notice]"),
   ].find(Boolean);
   target?.focus({ preventScroll: true });
-  if (target && (target === used || target === same) && top) {
-    scrollBy(0, target.getBoundingClientRect().top - top);
+  const fixed = used || headOf(card) || same;
+  if (fixed && top) {
+    scrollBy(0, fixed.getBoundingClientRect().top - top);
   }
-  if (target !== used) {
+  if (target !== used && !inside) {
     (target?.closest(".card") ?? target)?.scrollIntoView({ block: "nearest" });
   }
   target?.scrollIntoView({ block: "nearest" });
