@@ -70,6 +70,7 @@ func TestSaving(t *testing.T) {
 				s.ends()
 				s.copies()
 				s.shares()
+				s.fails()
 			}
 			s.removes()
 		})
@@ -240,13 +241,46 @@ func (s *saver) shares() {
 		s.goes("link", "Edit the form")
 		s.does("DisclosureTriangle", "Settings")
 		s.Fill("People who manage the form and its answers", "eve\nann")
+		for range 2 { // the text never has them
+			s.Press("Tab")
+			s.goTo("/")
+			s.Loads(func() { s.In("Continue").Click("link", "Survey 2025") })
+			s.Wait("the people are back", func() bool {
+				return s.Has("button", "Discard") && s.Value("People who manage the form and its answers") == "eve\nann"
+			})
+		}
 		s.goes("button", "Save people")
 		s.want("ann can read and change 1 submission.")
 		s.Check()
 		s.goes("button", "Yes, save")
 		s.want("Saved.")
 	})
+	s.goTo("/")
+	s.wantNot("Continue")
 	s.site.as(s.t, ann, survey+"/results").want("1 submission")
+}
+
+// A question without choices is not saved. The error leads into its card. The bar is in the window all the time.
+func (s *saver) fails() {
+	s.goTo(survey)
+	s.goes("link", "Edit the form")
+	s.does("button", "Add a question after “Name”")
+	s.does("button", "One choice")
+	s.Wait("the new question is open", func() bool { return s.Has("textbox", "Choice 1") && s.Value("Question") == "" })
+	const top = `String(document.getElementById("q-label").getBoundingClientRect().top)`
+	before := s.Eval(top)
+	s.Fill("Question", "Colour")
+	s.does("checkbox", "Required")
+	s.Wait("the text has it", func() bool { return strings.Contains(s.Eval(`document.getElementById("text").value`), "Colour") })
+	if !s.keys { // the Tab key may scroll
+		testkit.Same(s.t, "top of the question after the first change", s.Eval(top), before)
+	}
+	s.goes("button", "Save")
+	s.does("link", "Colour: Add a choice.")
+	s.Wait("its card is open, and has the focus", func() bool { return s.Focused() == `textbox "Question"` })
+	testkit.Same(s.t, "bar", s.Eval(`getComputedStyle(document.querySelector(".bar")).position`), "fixed")
+	s.goTo("/")
+	browsertest.Eval[any](s.Page, `localStorage.clear()`)
 }
 
 // A test form is removed, and comes back.

@@ -86,8 +86,11 @@ function noteTyped() {
   if (!isStale()) {
     const now = controls();
     const most = now.length < 30_000 ? now : "[]";
-    typed.value = noted = now !== untouched || byId("bar").matches("[data-unsaved]") ? most : "";
-    typed.dispatchEvent(new Event("input", { bubbles: true })); // for drafts.js
+    const next = now !== untouched || byId("bar").matches("[data-unsaved]") ? most : "";
+    if (next !== noted) {
+      typed.value = noted = next;
+      typed.dispatchEvent(new Event("input", { bubbles: true })); // for drafts.js
+    }
   }
 }
 
