@@ -26,9 +26,11 @@ var buffers = sync.Pool{New: func() any {
 	return &b
 }}
 
-func getBuffer() *[]byte { return buffers.Get().(*[]byte) }
+// GetBuffer returns an empty buffer for an answer.
+func GetBuffer() *[]byte { return buffers.Get().(*[]byte) }
 
-func putBuffer(b *[]byte) {
+// PutBuffer has a buffer used again.
+func PutBuffer(b *[]byte) {
 	if cap(*b) <= 2*FlushBytes {
 		*b = (*b)[:0]
 		buffers.Put(b)

@@ -1,13 +1,13 @@
 package encode
 
 import (
-	"net/http"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 )
 
 type (
@@ -26,7 +26,7 @@ type (
 	}
 	groupFieldJSON struct {
 		Answered int64               `json:"answered"`
-		Options  []forms.OptionCount `json:"options,omitzero"`
+		Options  []query.OptionCount `json:"options,omitzero"`
 		*totalsJSON
 	}
 	totalsJSON struct {
@@ -39,7 +39,7 @@ type (
 	}
 	fieldSummaryJSON struct {
 		Answered int64               `json:"answered"`
-		Options  []forms.OptionCount `json:"options,omitzero"`
+		Options  []query.OptionCount `json:"options,omitzero"`
 		*numbersJSON
 	}
 	numbersJSON struct {
@@ -47,16 +47,16 @@ type (
 		Max  *float64    `json:"max"`
 		Mean *float64    `json:"mean"`
 		Sum  *float64    `json:"sum"`
-		Bins []forms.Bin `json:"bins"`
+		Bins []query.Bin `json:"bins"`
 	}
 )
 
-// WriteSummary answers with the summary of a form's submissions.
-func WriteSummary(w http.ResponseWriter, s forms.Summary) {
+// WriteSummary writes the summary of a form's submissions.
+func WriteSummary(w io.Writer, s query.Summary) error {
 	fields := slices.All(s.Fields)
 	summary := summaryJSON{
 		Count: s.Count, First: timeOrNull(s.First), Last: timeOrNull(s.Last),
-		Fields: membersOf(fields, func(_ int, f forms.FieldSummary) (string, fieldSummaryJSON) {
+		Fields: membersOf(fields, func(_ int, f query.FieldSummary) (string, fieldSummaryJSON) {
 			return f.ID, newFieldSummary(f)
 		}),
 	}
@@ -67,16 +67,15 @@ func WriteSummary(w http.ResponseWriter, s forms.Summary) {
 		summary.Groups = make([]groupJSON, len(s.Groups))
 	}
 	for i, g := range s.Groups {
-		group := func(rank int, f forms.FieldSummary) (string, groupFieldJSON) {
+		group := func(rank int, f query.FieldSummary) (string, groupFieldJSON) {
 			return f.ID, newGroupField(g.Field(rank))
 		}
 		summary.Groups[i] = groupJSON{g.Value, g.Count, membersOf(fields, group)}
 	}
-	setJSON(w.Header())
-	_ = json.MarshalWrite(w, summary, jsonOptions) // a client that is gone can't be told
+	return json.MarshalWrite(w, summary, jsonOptions)
 }
 
-func newGroupField(f forms.FieldSummary) groupFieldJSON {
+func newGroupField(f query.FieldSummary) groupFieldJSON {
 	field := groupFieldJSON{Answered: f.Answered, Options: f.Options}
 	if n := f.Numbers; n != nil && f.Options == nil {
 		field.totalsJSON = &totalsJSON{}
@@ -87,7 +86,7 @@ func newGroupField(f forms.FieldSummary) groupFieldJSON {
 	return field
 }
 
-func newFieldSummary(f forms.FieldSummary) fieldSummaryJSON {
+func newFieldSummary(f query.FieldSummary) fieldSummaryJSON {
 	summary := fieldSummaryJSON{Answered: f.Answered, Options: f.Options}
 	if n := f.Numbers; n != nil && f.Options == nil {
 		summary.numbersJSON = &numbersJSON{}

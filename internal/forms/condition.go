@@ -78,16 +78,16 @@ func (r Rule) Holds(f *Field, value string) bool {
 		}
 		return strings.Contains(value, r.Value)
 	case Empty:
-		return f.isBlank(value)
+		return f.IsBlank(value)
 	case NotEmpty:
-		return !f.isBlank(value)
+		return !f.IsBlank(value)
 	case GreaterThan, LessThan:
-		c, ok := compareOrdered(value, r.Value)
+		c, ok := CompareOrdered(value, r.Value)
 		return ok && (r.Operator == GreaterThan && c > 0 || r.Operator == LessThan && c < 0)
 	case Between:
 		from, to, _ := strings.Cut(r.Value, Separator)
-		low, fromOK := compareOrdered(value, from)
-		high, toOK := compareOrdered(value, to)
+		low, fromOK := CompareOrdered(value, from)
+		high, toOK := CompareOrdered(value, to)
 		return (from == "" || fromOK && low >= 0) && (to == "" || toOK && high <= 0)
 	default:
 		return false
@@ -122,9 +122,9 @@ func hasPart(joined, part string) bool {
 	return false
 }
 
-// parseNumber parses a decimal as validation allows it. One that is too large
+// ParseNumber parses a decimal as validation allows it. One that is too large
 // for a float64 is infinite.
-func parseNumber(value string) (number float64, ok bool) {
+func ParseNumber(value string) (number float64, ok bool) {
 	if !IsDecimal(value) {
 		return 0, false
 	}
@@ -142,7 +142,7 @@ type ordered struct {
 }
 
 func parseOrdered(text string) (o ordered, ok bool) {
-	if number, ok := parseNumber(text); ok {
+	if number, ok := ParseNumber(text); ok {
 		return ordered{number: number}, true
 	}
 	return ordered{day: text}, IsDay(text)
@@ -156,8 +156,8 @@ func (o ordered) compare(p ordered) (c int, ok bool) {
 	return cmp.Or(cmp.Compare(o.number, p.number), cmp.Compare(o.day, p.day)), o.isDay() == p.isDay()
 }
 
-// compareOrdered compares two texts. ok is false unless both are numbers, or days.
-func compareOrdered(a, b string) (c int, ok bool) {
+// CompareOrdered compares two texts. ok is false unless both are numbers, or days.
+func CompareOrdered(a, b string) (c int, ok bool) {
 	x, okX := parseOrdered(a)
 	y, okY := parseOrdered(b)
 	if !okX || !okY {

@@ -12,7 +12,7 @@ func TestRuleHolds(t *testing.T) {
 	var operator Operator
 	var value, operand string
 	var want bool
-	rows(t, "%s %q %s %q %t", []any{&fieldType, &value, &operator, &operand, &want}, func(line string) {
+	testkit.ScanRows(t, "%s %q %s %q %t", []any{&fieldType, &value, &operator, &operand, &want}, func(line string) {
 		testkit.Same(t, line, (Rule{Operator: operator, Value: operand}).Holds(&Field{Type: fieldType}, value), want)
 	}, strings.ReplaceAll(`
 textfield "a" equals "a" true

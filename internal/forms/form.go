@@ -268,6 +268,9 @@ func (f *Form) Index() Index {
 	return x
 }
 
+// Field returns the field with a rank.
+func (x Index) Field(rank int) *Field { return x.fields[rank] }
+
 // Rank returns the rank of the field with the given id, or -1.
 func (x Index) Rank(id string) int {
 	if x.byID == nil {

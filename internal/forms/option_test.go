@@ -3,7 +3,6 @@ package forms
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -51,34 +50,4 @@ func TestWithLabels(t *testing.T) {
 	}
 	testkit.Same(t, "f.WithLabels(msgRequired)", f.WithLabels(msgRequired), msgRequired)
 	testkit.Same(t, "(&Field{}).WithLabels(msgRequired)", (&Field{}).WithLabels(msgRequired), msgRequired)
-}
-
-func TestSearchLabels(t *testing.T) {
-	sub := func(state string) Submission {
-		return Submission{Entries: EncodeEntries(nil, []Entry{{1, "name", "ok"}, {2, "state", state}, {3, "gone", "no"}})}
-	}
-	cases := []struct {
-		search, state string
-		want          bool
-	}{
-		{"granTED", "ok", true},
-		{"granted", "open;ok", true},
-		{"granted", "", false},   // name has no labels
-		{"refused", "ok", false}, // nor has a field that has left
-		{"open", "open;ok", true},
-		{"OK", "no", true},
-		{"open;ok", "open;ok", true},
-		{"okgranted", "ok", false},
-		{"granted;", "ok", false},
-	}
-	for _, c := range cases {
-		m := optionForm.NewMatcher(Filter{Search: c.search}, time.UTC)
-		if got, err := m.Match(sub(c.state)); got != c.want || err != nil {
-			t.Errorf("%q in %q: %v, %v", c.search, c.state, got, err)
-		}
-	}
-	byLabel := Filter{Rules: []Rule{{"state", Contains, "Granted"}}}
-	if got, _ := optionForm.NewMatcher(byLabel, time.UTC).Match(sub("ok")); got {
-		t.Error("a filter takes a label")
-	}
 }

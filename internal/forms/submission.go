@@ -88,8 +88,8 @@ func (a Answer) Text() string {
 
 // malformed returns what is wrong with the answer whatever field it is for, or nil.
 func (a Answer) malformed() *Message {
-	if a.Malformed == nil && !storable(a.Text()) {
-		return msgNotText
+	if a.Malformed == nil && !Storable(a.Text()) {
+		return MsgNotText
 	}
 	return a.Malformed
 }

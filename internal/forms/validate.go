@@ -14,7 +14,7 @@ var (
 	MsgNoFileField  = Say("takes no files")
 	msgRequired     = Say("is required")
 	MsgUnknownField = Say("is not a field of this form")
-	msgNotText      = Say("must be valid text without NUL characters")
+	MsgNotText      = Say("must be valid text without NUL characters")
 )
 
 // optionsNamed bounds how many options a message lists. A list of all countries
@@ -23,7 +23,7 @@ const optionsNamed = 20
 
 // check returns what is wrong with a value of a visible field, or nil.
 func (f *Field) check(value string) *Message {
-	if value == "" || (f.Required && f.isBlank(value)) {
+	if value == "" || (f.Required && f.IsBlank(value)) {
 		if f.Required {
 			return msgRequired
 		}
@@ -105,24 +105,26 @@ func (f *Field) allOptions(joined string) bool {
 	return true
 }
 
-// isBlank is also true for a list of blanks, which says no more than an empty
+// IsBlank is also true for a list of blanks, which says no more than an empty
 // one.
-func (f *Field) isBlank(value string) bool {
+func (f *Field) IsBlank(value string) bool {
 	if !f.MultiValue() {
-		return isBlank(value)
+		return IsBlank(value)
 	}
 	return !strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsSpace(r) && string(r) != Separator })
 }
 
-func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+// IsBlank reports whether a text has only spaces.
+func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // IsDecimal accepts -?digits[.digits] in ASCII.
 func IsDecimal(s string) bool {
 	whole, frac, dot := strings.Cut(strings.TrimPrefix(s, "-"), ".")
-	return isDigits(whole) && (!dot || isDigits(frac))
+	return IsDigits(whole) && (!dot || IsDigits(frac))
 }
 
-func isDigits(s string) bool {
+// IsDigits reports whether a text has only digits, and one at least.
+func IsDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return false
@@ -181,9 +183,9 @@ func isAlnum(b byte) bool {
 	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// storable reports whether a value can be stored and returned exactly: valid
+// Storable reports whether a value can be stored and returned exactly: valid
 // UTF-8 without NUL, which PostgreSQL does not store.
-func storable(s string) bool {
+func Storable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0)
 }
 

@@ -151,18 +151,6 @@ func (f *Form) CurrentAnswers(answers []Answer) []Answer {
 	return current
 }
 
-// CurrentFilter returns a filter with the ids and values that the form has now.
-func (f *Form) CurrentFilter(filter Filter) Filter {
-	if f.Names == nil {
-		return filter
-	}
-	filter.Rules = slices.Clone(filter.Rules)
-	for i := range filter.Rules {
-		f.NameRule(&filter.Rules[i])
-	}
-	return filter
-}
-
 // NameRule gives a rule the id and values that the form has now.
 func (f *Form) NameRule(r *Rule) {
 	field := f.Names[r.FieldID]

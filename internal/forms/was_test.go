@@ -168,10 +168,15 @@ func TestCurrentAnswers(t *testing.T) {
 	}
 }
 
-// TestCurrentFilter: rules with old names select what those with new names do.
-func TestCurrentFilter(t *testing.T) {
+// TestNameRule: a rule with old names gets the new names.
+func TestNameRule(t *testing.T) {
 	f := renamedForm()
-	for _, test := range []struct{ id, operator, value, want string }{
+	for _, test := range []struct {
+		id       string
+		operator Operator
+		value    string
+		want     string
+	}{
 		{"comment", "contains", "a", "remarks contains a"},
 		{"feeling", "equals", "fine", "mood equals good"},
 		{"mood", "not-equals", "nice", "mood not-equals good"},
@@ -180,11 +185,8 @@ func TestCurrentFilter(t *testing.T) {
 		{"days", "empty", "", "days empty "},
 		{"gone", "equals", "fine", "gone equals fine"},
 	} {
-		rule, message := NewRule(test.id, test.operator, test.value)
-		if message != nil {
-			t.Fatal(message)
-		}
-		r := f.CurrentFilter(Filter{Rules: []Rule{rule}}).Rules[0]
+		r := Rule{test.id, test.operator, test.value}
+		f.NameRule(&r)
 		testkit.Same(t, "the condition", r.FieldID+" "+string(r.Operator)+" "+r.Value, test.want)
 	}
 }

@@ -9,18 +9,17 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/formulary/formulary/internal/encode"
 )
 
 // gzipWrapper offers gzip and nothing else: every client knows it, and its
 // encoder needs little memory. The options are constant: there is no error.
 var gzipWrapper, _ = gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.ContentTypeFilter(compressible))
 
-// XLSXType is the media type of XLSX.
-const XLSXType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
 // compressible is false of what is compressed already.
 func compressible(contentType string) bool {
-	return contentType != XLSXType && gzhttp.DefaultContentTypeFilter(contentType)
+	return contentType != encode.XLSX.MediaType && gzhttp.DefaultContentTypeFilter(contentType)
 }
 
 // Compress compresses what h answers to clients that accept gzip.

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -68,9 +69,9 @@ func parseQuery(rawQuery string) (url.Values, error) {
 	return url.ParseQuery(strings.Join(pairs, "&"))
 }
 
-// ListOptions reads the opt-in query parameters of a list. It ignores unknown
+// List reads the opt-in query parameters of a list. It ignores unknown
 // parameters.
-func (p *Params) ListOptions() (opts service.ListOptions) {
+func (p *Params) List() (opts query.List) {
 	if len(p.Values) > 0 {
 		p.filters(&opts)
 		p.page(&opts)
@@ -79,8 +80,8 @@ func (p *Params) ListOptions() (opts service.ListOptions) {
 	return opts
 }
 
-// SummaryOptions reads those parameters of a list that select submissions, and by.
-func (p *Params) SummaryOptions() (opts service.ListOptions) {
+// Summary reads those parameters of a list that select submissions, and by.
+func (p *Params) Summary() (opts query.List) {
 	p.filters(&opts)
 	if by, given := p.One("by"); given {
 		opts.By = &by
@@ -122,7 +123,7 @@ func (p *Params) text(name string) (value string, given bool) {
 }
 
 // filters reads what selects submissions.
-func (p *Params) filters(opts *service.ListOptions) {
+func (p *Params) filters(opts *query.List) {
 	if v, given := p.text("username"); given {
 		opts.Username = &v
 	}
@@ -133,17 +134,17 @@ func (p *Params) filters(opts *service.ListOptions) {
 			continue
 		}
 		values := p.Values[name]
-		if count += len(values); count > forms.MaxRules {
+		if count += len(values); count > query.MaxRules {
 			continue
 		}
 		p.filter(opts, name, values)
 	}
-	if count > forms.MaxRules {
-		p.Invalid.AddError(forms.TooManyRules)
+	if count > query.MaxRules {
+		p.Invalid.AddError(query.TooManyRules)
 	}
 }
 
-func (p *Params) filter(opts *service.ListOptions, name string, values []string) {
+func (p *Params) filter(opts *query.List, name string, values []string) {
 	id, operator, ok := ParseFilter(name)
 	if !ok {
 		p.Invalid.AddError(forms.Say("{0} is not a filter: write filter[ID]=VALUE or filter[ID][OPERATOR]=VALUE",
@@ -151,7 +152,7 @@ func (p *Params) filter(opts *service.ListOptions, name string, values []string)
 		return
 	}
 	for _, v := range values {
-		rule, fault := forms.NewRule(id, operator, v)
+		rule, fault := query.NewRule(id, operator, v)
 		if fault != nil {
 			p.Invalid.AddError(forms.Named(printable(name), fault))
 			return
@@ -179,7 +180,7 @@ func ParseFilter(name string) (id, operator string, ok bool) {
 func printable(name string) string { return forms.Clip(strings.ToValidUTF8(name, "\ufffd")) }
 
 // page reads which part of a list is wanted.
-func (p *Params) page(opts *service.ListOptions) {
+func (p *Params) page(opts *query.List) {
 	if v, given := p.One("limit"); given {
 		n, ok := ParseID(v)
 		if !ok || n > maxLimit {
@@ -204,7 +205,7 @@ func (p *Params) page(opts *service.ListOptions) {
 }
 
 // sort reads the order of a list by values.
-func (p *Params) sort(opts *service.ListOptions) {
+func (p *Params) sort(opts *query.List) {
 	cursor, hasCursor := p.One("cursor")
 	opts.Cursor = cursor
 	v, sorted := p.text("sort")
@@ -224,12 +225,12 @@ func (p *Params) sort(opts *service.ListOptions) {
 	if id == "" {
 		p.Invalid.AddError(forms.Say("sort must be the id of a field, or -ID to sort in descending order"))
 	}
-	opts.Sort = &forms.Sort{ID: id, Descending: descending}
+	opts.Sort = &query.Sort{ID: id, Descending: descending}
 }
 
 // NextPage returns a reference to the page after one at the given address, or ""
 // if none is known to follow.
-func NextPage(at *url.URL, page service.ListPage) string {
+func NextPage(at *url.URL, page query.Page) string {
 	if page.After == 0 && page.Cursor == "" && !page.More {
 		return ""
 	}

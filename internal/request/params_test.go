@@ -8,18 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-func listOptions(t testing.TB, rawQuery string) (service.ListOptions, *forms.Invalid) {
+func listOptions(t testing.TB, rawQuery string) (query.List, *forms.Invalid) {
 	t.Helper()
 	params := ReadParams(rawQuery)
-	opts := params.ListOptions()
+	opts := params.List()
 	return opts, &params.Invalid
 }
 
-func filtered(idOperatorValue ...string) (o service.ListOptions) {
+func filtered(idOperatorValue ...string) (o query.List) {
 	for i := 0; i < len(idOperatorValue); i += 3 {
 		o.Filter.Rules = append(o.Filter.Rules, forms.Rule{FieldID: idOperatorValue[i], Operator: forms.Operator(idOperatorValue[i+1]), Value: idOperatorValue[i+2]})
 	}
@@ -28,7 +28,7 @@ func filtered(idOperatorValue ...string) (o service.ListOptions) {
 
 func TestListOptions(t *testing.T) {
 	bob, nobody := "bob", ""
-	for query, want := range map[string]service.ListOptions{
+	for query, want := range map[string]query.List{
 		"":                                     {},
 		"other=1&Filter[a]=1&filters=x&limits": {},
 		"limit=5&after=7&order=desc":           {Limit: 5, After: 7, Descending: true},
@@ -36,7 +36,7 @@ func TestListOptions(t *testing.T) {
 		"username=bob&count=true":              {Username: &bob, Count: true},
 		"username=":                            {Username: &nobody},
 		"q=":                                   {},
-		"q=Some+%C3%A4&cou=x":                  {Filter: forms.Filter{Search: "Some ä"}},
+		"q=Some+%C3%A4&cou=x":                  {Filter: query.Filter{Search: "Some ä"}},
 		"filter[a]=1":                          filtered("a", "equals", "1"),
 		"filter%5Ba%5D=1":                      filtered("a", "equals", "1"),
 		"filter[a]":                            filtered("a", "equals", ""),
@@ -48,9 +48,9 @@ func TestListOptions(t *testing.T) {
 		"filter[a][b][equals]=x":                      filtered("a][b", "equals", "x"),
 		"filter[a]b]=x":                               filtered("a]b", "equals", "x"),
 		"filter[_timestamp][greater-than]=2026-01-31": filtered("_timestamp", "greater-than", "2026-01-31"),
-		"sort=a&limit=1000":                           {Limit: 1000, Sort: &forms.Sort{ID: "a"}},
-		"sort=-_id&limit=1&cursor=xyz":                {Limit: 1, Sort: &forms.Sort{ID: "_id", Descending: true}, Cursor: "xyz"},
-		"sort=--a&limit=1":                            {Limit: 1, Sort: &forms.Sort{ID: "-a", Descending: true}},
+		"sort=a&limit=1000":                           {Limit: 1000, Sort: &query.Sort{ID: "a"}},
+		"sort=-_id&limit=1&cursor=xyz":                {Limit: 1, Sort: &query.Sort{ID: "_id", Descending: true}, Cursor: "xyz"},
+		"sort=--a&limit=1":                            {Limit: 1, Sort: &query.Sort{ID: "-a", Descending: true}},
 	} {
 		got, invalid := listOptions(t, query)
 		if invalid.Err() != nil {
@@ -92,7 +92,7 @@ func TestRefusedListOptions(t *testing.T) {
 		"sort=a&limit=1&order=asc":       "order is of a list by id",
 		"sort=a&limit=1&cursor=":         "cursor must be",
 		"sort=a&limit=1&cursor=&cursor=": "cursor must not be given twice",
-		strings.Repeat("filter[a]=1&", forms.MaxRules+1):             "at most 20 filters",
+		strings.Repeat("filter[a]=1&", query.MaxRules+1):             "at most 20 filters",
 		"filter[a][nope]=&filter[" + strings.Repeat("é", 300) + "=1": "é… is not a filter",
 	} {
 		_, invalid := listOptions(t, query)
@@ -104,7 +104,7 @@ func TestRefusedListOptions(t *testing.T) {
 
 func TestSummaryOptionsSelectOnly(t *testing.T) {
 	params := ReadParams("limit=x&sort=&order=y&count=z&q=a&username=b&filter[c]=d")
-	got := params.SummaryOptions()
+	got := params.Summary()
 	b := "b"
 	want := filtered("c", "equals", "d")
 	want.Username, want.Filter.Search = &b, "a"
@@ -116,14 +116,14 @@ func TestSummaryOptionsSelectOnly(t *testing.T) {
 func TestNextPage(t *testing.T) {
 	for _, tt := range []struct {
 		at   string
-		page service.ListPage
+		page query.Page
 		want string
 	}{
-		{"/a/b?limit=1", service.ListPage{Total: 5}, ""},
-		{"/a%2Fb?limit=1", service.ListPage{After: 7}, "/a%2Fb?after=7&limit=1"},
-		{"/a?limit=1&after=3&other=x&other=y", service.ListPage{After: 7}, "/a?after=7&limit=1&other=x&other=y"},
-		{"/a?limit=1&filter[a][one-of]=1;2", service.ListPage{After: 7}, "/a?after=7&filter%5Ba%5D%5Bone-of%5D=1%3B2&limit=1"},
-		{"/a?sort=b&cursor=old&filter[a]=>\"ä", service.ListPage{Cursor: "new"}, "/a?cursor=new&filter%5Ba%5D=%3E%22%C3%A4&sort=b"},
+		{"/a/b?limit=1", query.Page{Total: 5}, ""},
+		{"/a%2Fb?limit=1", query.Page{Start: query.Start{After: 7}}, "/a%2Fb?after=7&limit=1"},
+		{"/a?limit=1&after=3&other=x&other=y", query.Page{Start: query.Start{After: 7}}, "/a?after=7&limit=1&other=x&other=y"},
+		{"/a?limit=1&filter[a][one-of]=1;2", query.Page{Start: query.Start{After: 7}}, "/a?after=7&filter%5Ba%5D%5Bone-of%5D=1%3B2&limit=1"},
+		{"/a?sort=b&cursor=old&filter[a]=>\"ä", query.Page{Start: query.Start{Cursor: "new"}}, "/a?cursor=new&filter%5Ba%5D=%3E%22%C3%A4&sort=b"},
 	} {
 		at, err := url.Parse(tt.at)
 		testkit.Must(t, err)
@@ -135,35 +135,35 @@ func TestNextPage(t *testing.T) {
 // valid text; what is accepted is within the limits, and is read the same from
 // the address of the next page.
 func FuzzListOptions(f *testing.F) {
-	for _, query := range []string{
+	for _, text := range []string{
 		"limit=5&after=7&order=desc&username=bob", "filter[a]=1&filter[a][one-of]=1%3B2&q=x&count=true", "sort=-a&limit=10&cursor=x",
 		"filter[_timestamp][less-than]=2026-01-31T12:00:00.5%2B01:00", "filter[a][b][empty]", "filter[%ff]=%00", "filter[&filter]=1;", "%zz",
 	} {
-		f.Add(query)
+		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, query string) {
-		opts, invalid := listOptions(t, query)
+	f.Fuzz(func(t *testing.T, text string) {
+		opts, invalid := listOptions(t, text)
 		if invalid.Err() != nil {
 			for _, m := range invalid.Errors {
 				if e := m.String(); strings.ToValidUTF8(e, "") != e || len(e) > 1000 {
-					t.Fatalf("%q: %q", query, m)
+					t.Fatalf("%q: %q", text, m)
 				}
 			}
 			return
 		}
-		if len(opts.Filter.Rules) > forms.MaxRules || opts.Limit > maxLimit {
-			t.Fatalf("%q is accepted: %+v", query, opts)
+		if len(opts.Filter.Rules) > query.MaxRules || opts.Limit > maxLimit {
+			t.Fatalf("%q is accepted: %+v", text, opts)
 		}
-		page := service.ListPage{After: 9}
+		page := query.Page{Start: query.Start{After: 9}}
 		opts.After = 9
 		if opts.Sort != nil {
-			page, opts.After, opts.Cursor = service.ListPage{Cursor: "next"}, 0, "next"
+			page, opts.After, opts.Cursor = query.Page{Start: query.Start{Cursor: "next"}}, 0, "next"
 		}
-		next, err := url.Parse(NextPage(&url.URL{Path: "/a", RawQuery: query}, page))
+		next, err := url.Parse(NextPage(&url.URL{Path: "/a", RawQuery: text}, page))
 		testkit.Must(t, err)
 		again, invalid := listOptions(t, next.RawQuery)
 		if diff := cmp.Diff(opts, again); diff != "" || invalid.Err() != nil {
-			t.Fatalf("%q and %q: %v\n%s", query, next, invalid.Errors, diff)
+			t.Fatalf("%q and %q: %v\n%s", text, next, invalid.Errors, diff)
 		}
 	})
 }

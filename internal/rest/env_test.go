@@ -288,7 +288,7 @@ func (e *env) dump(t testing.TB) string {
 	var b strings.Builder
 	for _, id := range e.ids {
 		for _, f := range e.forms(id) {
-			err := e.Store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}, func(s forms.Submission) error {
+			err := testkit.Each(e.Store.Store.Scan(context.Background(), store.Query{PageID: id, FormID: f.ID}), func(s forms.Submission) error {
 				_, err := fmt.Fprintf(&b, "%d %s %d %s %q %s\n", s.PageID, s.FormID, s.ID, s.Created, s.Username, s.Entries)
 				return err
 			})

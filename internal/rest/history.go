@@ -22,7 +22,7 @@ func getHistory(w http.ResponseWriter, c *request.Call) error {
 	if err != nil {
 		return err
 	}
-	encode.WriteJSON(w, http.StatusOK, encode.History(steps))
+	writeJSON(w, http.StatusOK, encode.History(steps))
 	return nil
 }
 

@@ -18,8 +18,8 @@ func list(model encode.Model, formats ...*encode.Format) handler {
 		if err != nil {
 			return err
 		}
-		view := encode.ListView{Params: request.ReadParams(c.URL.RawQuery), Follow: true}
-		return encode.SendList(w, c, access, view, model, formats...)
+		view := request.ListView{Params: request.ReadParams(c.URL.RawQuery), Follow: true}
+		return c.SendList(w, access, view, model, formats...)
 	}
 }
 
@@ -53,8 +53,8 @@ func createSubmission(w http.ResponseWriter, c *request.Call) error {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	w.Header()["Location"] = []string{c.URL.EscapedPath() + "/" + strconv.FormatInt(sub.ID, 10)}
-	encode.SetTag(w, in.access.Tag(sub))
-	return encode.WriteOne(w, http.StatusCreated, model, in.access.Form, sub)
+	setTag(w, in.access.Tag(sub))
+	return writeOne(w, http.StatusCreated, model, in.access.Form, sub)
 }
 
 // write is what a request to create or to change a submission says.
@@ -92,7 +92,7 @@ func getOne(model encode.Model) handler {
 		tag := access.Tag(sub)
 		switch err := checkTag(c.Request, tag); {
 		case errors.Is(err, errNotModified):
-			encode.SetState(w, tag, sub)
+			setState(w, tag, sub)
 			request.SetNoStore(w.Header())
 			w.WriteHeader(http.StatusNotModified)
 			return nil
@@ -102,8 +102,8 @@ func getOne(model encode.Model) handler {
 		if err := c.HoldAnswer(len(sub.Entries)); err != nil {
 			return err
 		}
-		encode.SetState(w, tag, sub)
-		return encode.WriteOne(w, http.StatusOK, model, access.Form, sub)
+		setState(w, tag, sub)
+		return writeOne(w, http.StatusOK, model, access.Form, sub)
 	}
 }
 
@@ -136,8 +136,8 @@ func updateOne(d decoder, model encode.Model) handler {
 		if err != nil {
 			return err
 		}
-		encode.SetTag(w, in.access.Tag(sub))
-		return encode.WriteOne(w, http.StatusOK, model, in.access.Form, sub)
+		setTag(w, in.access.Tag(sub))
+		return writeOne(w, http.StatusOK, model, in.access.Form, sub)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/formulary/formulary/internal/encode"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -14,24 +15,25 @@ func getSummary(w http.ResponseWriter, c *request.Call) error {
 		return err
 	}
 	params := request.ReadParams(c.URL.RawQuery)
-	opts := params.SummaryOptions()
+	opts := params.Summary()
 	if err := params.Err(); err != nil {
 		return err
 	}
-	if err := c.HoldSummary(access.Form.SummaryBytes(opts.By != nil)); err != nil {
+	if err := c.HoldSummary(query.SummaryBytes(access.Form, opts.By != nil)); err != nil {
 		return err
 	}
-	opts.Check = func() error { return c.MayStillList(access) }
-	summary, err := access.Summary(c.Context(), opts)
+	check := func() error { return c.MayStillList(access) }
+	summary, err := access.Submissions(c.Context(), check).Summary(opts)
+	if err == nil {
+		err = check()
+	}
 	if err != nil {
-		return err
-	}
-	if err := opts.Check(); err != nil {
 		return err
 	}
 	if opts.Filter.Search != "" { // it finds labels
 		request.SetLanguages(w.Header(), access.Form)
 	}
-	encode.WriteSummary(w, summary)
+	setJSON(w.Header())
+	_ = encode.WriteSummary(w, summary) // a client that is gone can't be told
 	return nil
 }

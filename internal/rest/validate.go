@@ -3,7 +3,6 @@ package rest
 import (
 	"net/http"
 
-	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/request"
 )
@@ -27,7 +26,7 @@ func validateOnly(rawQuery string) (bool, error) {
 // are some.
 func answerValid(w http.ResponseWriter, err error) error {
 	if err == nil {
-		encode.WriteJSON(w, http.StatusOK, []byte(`{"valid":true,"fieldErrors":{},"errors":[]}`))
+		writeJSON(w, http.StatusOK, []byte(`{"valid":true,"fieldErrors":{},"errors":[]}`))
 	}
 	return err
 }

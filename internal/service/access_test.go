@@ -14,6 +14,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/pages/pagestest"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -47,7 +48,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			if a.Rights.Edit != (del == "ok") || a.Rights.SeeAll != (list == "all") {
 				t.Errorf("Edit is %t and SeeAll %t", a.Rights.Edit, a.Rights.SeeAll)
 			}
-			ids := w.lists(a, ListOptions{})
+			ids := w.lists(a, query.List{})
 			want := map[string][]int64{"own": mine, "all": {first.ID, second.ID}, "none": nil}[list]
 			testkit.Diff(t, "list", ids, want)
 			got, err := a.Get(t.Context(), first.ID)
@@ -61,7 +62,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			w.wants("merge", err, merge)
 			w.keepsValue(first, merged, err, who.Name)
 			w.wants("delete", a.Delete(t.Context(), first.ID, nil), del)
-			left := w.lists(w.as(editor, form), ListOptions{})
+			left := w.lists(w.as(editor, form), query.List{})
 			if gone := !slices.Contains(left, first.ID); gone != (del == "ok") {
 				t.Errorf("after the delete: %v", left)
 			}
@@ -186,7 +187,7 @@ func TestInvalidAnswersStoreNothing(t *testing.T) {
 	a := w.as(owner, "named-once")
 	bad := []forms.Answer{{FieldID: "n", Value: "many"}}
 	w.wants("create", w.creates(a, bad, ""), `invalid map[n:must be a number such as 12 or -3.5 text:is required] []`)
-	if ids := w.lists(w.as(editor, "named-once"), ListOptions{}); ids != nil {
+	if ids := w.lists(w.as(editor, "named-once"), query.List{}); ids != nil {
 		t.Errorf("stored: %v", ids)
 	}
 	sub := w.submits(owner, "named-once", "x") // the failed attempt did not use up the one submission

@@ -9,6 +9,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -29,7 +30,7 @@ func (w *world) listens() (stored func() []told) {
 		return []store.Event{{Queue: store.Queue{Hook: "crm"}, Type: eventType, Created: at, Message: "m", Anonymous: anonymous}}
 	}
 	return func() (list []told) {
-		err := w.store.(store.Engine).Dump(w.t.Context(), func(store.Record) error { return nil }, func(e store.Event) error {
+		err := storetest.EachDumped(w.store.(store.Engine).Dump(w.t.Context()), func(store.Record) error { return nil }, func(e store.Event) error {
 			list = append(list, told{e.FormID, e.Type, e.Submission, e.Created, e.Anonymous})
 			return nil
 		})

@@ -91,19 +91,19 @@ func (s *Service) sweepForm(ctx context.Context, pageID int64, formID string) (d
 		now := keep.Now.In(s.opts.Zone)
 		oldest := keep.InForce(now).Before(now)
 		due := false
-		err = s.opts.Store.Scan(ctx, q, func(sub forms.Submission) error {
-			if q.After = sub.ID; !sub.Created.Before(oldest) {
-				return nil
+		for sub, err := range s.opts.Store.Scan(ctx, q) {
+			if q.After = sub.ID; err == nil && sub.Created.Before(oldest) {
+				due = true
+				if err = s.remove(ctx, keyOf(sub), sub.Username == "", nil); err == nil {
+					deleted++
+				}
 			}
-			due = true
-			err := s.remove(ctx, keyOf(sub), sub.Username == "", nil)
-			if err == nil {
-				deleted++
+			if err = unlessGone(err); err != nil {
+				return deleted, err
 			}
-			return unlessGone(err)
-		})
-		if err != nil || !due {
-			return deleted, err
+		}
+		if !due {
+			return deleted, nil
 		}
 	}
 }

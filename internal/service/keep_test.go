@@ -16,6 +16,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
@@ -47,11 +48,15 @@ func (k *keeper) Keep(ctx context.Context, pageID int64, formID string) (store.K
 	return k.Store.Keep(ctx, pageID, formID)
 }
 
-func (k *keeper) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	return k.Store.Scan(ctx, q, func(sub forms.Submission) error {
-		k.rows++
-		return visit(sub)
-	})
+func (k *keeper) Scan(ctx context.Context, q store.Query) query.Rows {
+	return func(yield func(forms.Submission, error) bool) {
+		for sub, err := range k.Store.Scan(ctx, q) {
+			k.rows++
+			if !yield(sub, err) {
+				return
+			}
+		}
+	}
 }
 
 func (k *keeper) Delete(ctx context.Context, key store.Key, check func(forms.Submission) error, events ...store.Event) error {
@@ -135,7 +140,7 @@ func (w *world) sweeps() string {
 func (w *world) left(what string, want ...int64) {
 	w.t.Helper()
 	var ids []int64
-	testkit.Must(w.t, w.store.Scan(w.t.Context(), store.Query{PageID: 1, FormID: "named"}, func(sub forms.Submission) error {
+	testkit.Must(w.t, testkit.Each(w.store.Scan(w.t.Context(), store.Query{PageID: 1, FormID: "named"}), func(sub forms.Submission) error {
 		ids = append(ids, sub.ID)
 		return nil
 	}))

@@ -71,9 +71,8 @@ func (a *Access) Mine(ctx context.Context) (id int64, found bool, err error) {
 		return 0, false, nil
 	}
 	last := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Username: &a.user, Descending: true, Limit: 1}
-	err = a.conf.Store.Scan(ctx, last, func(sub forms.Submission) error {
-		id, found = sub.ID, true
-		return nil
-	})
-	return id, found, Explain(err)
+	for sub, err := range a.conf.Store.Scan(ctx, last) {
+		return sub.ID, err == nil, Explain(err)
+	}
+	return 0, false, nil
 }

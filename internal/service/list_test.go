@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
@@ -31,29 +31,36 @@ func (w *world) stores(username string, idsAndValues ...string) int64 {
 	return sub.ID
 }
 
-// listsPage returns the ids of a page, and what was known before it.
-func (w *world) listsPage(a *Access, opts ListOptions) (ids []int64, page ListPage) {
+// listsPage returns the ids of a page, and the page.
+func (w *world) listsPage(a *Access, opts query.List) (ids []int64, page query.Page) {
 	w.t.Helper()
-	begun := 0
-	opts.Begin = func(p ListPage) error {
-		page, begun = p, begun+1
-		return nil
+	ids, page, err := read(w.t.Context(), a, opts, nil)
+	testkit.Must(w.t, err)
+	return ids, page
+}
+
+// read reads a list.
+func read(ctx context.Context, a *Access, opts query.List, check func() error) (ids []int64, page query.Page, err error) {
+	page, rows, err := a.Submissions(ctx, check).List(opts)
+	if err != nil {
+		return nil, page, err
 	}
-	err := a.List(w.t.Context(), opts, func(s forms.Submission) error {
-		if ids = append(ids, s.ID); begun != 1 {
-			w.t.Errorf("the page has begun %d times before its rows", begun)
-		}
+	err = testkit.Each(rows, func(s forms.Submission) error {
+		ids = append(ids, s.ID)
 		return nil
 	})
-	if err != nil || begun != 1 {
-		w.t.Fatalf("the page has begun %d times: %v", begun, err)
-	}
-	return ids, page
+	return ids, page, err
+}
+
+// readError returns the error of reading a list.
+func readError(ctx context.Context, a *Access, opts query.List, check func() error) error {
+	_, _, err := read(ctx, a, opts, check)
+	return err
 }
 
 // listing reads options of a list, such as "text=a search=b sort=-n limit=2 count". Other names than
 // those of options are fields that equal a value.
-func listing(text string) (o ListOptions) {
+func listing(text string) (o query.List) {
 	for word := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(word, "=")
 		number, _ := strconv.Atoi(value)
@@ -67,7 +74,7 @@ func listing(text string) (o ListOptions) {
 		case "search":
 			o.Filter.Search = value
 		case "sort":
-			o.Sort = &forms.Sort{ID: strings.TrimPrefix(value, "-"), Descending: strings.HasPrefix(value, "-")}
+			o.Sort = &query.Sort{ID: strings.TrimPrefix(value, "-"), Descending: strings.HasPrefix(value, "-")}
 		case "cursor":
 			o.Cursor = value
 		case "count":
@@ -114,7 +121,7 @@ func TestLists(t *testing.T) {
 		editor | gone=x | 3 | 0 0
 		editor | search=a count | 1 3 4 5 | 4 0
 		editor | limit=4 count | 1 2 3 4 | 5 4
-		editor | count limit=` + strconv.Itoa(MaxPage+1) + ` | 1 2 3 4 5 | 5 0
+		editor | count limit=` + strconv.Itoa(query.MaxPage+1) + ` | 1 2 3 4 5 | 5 0
 		viewer | search=a count | 4 | 1 0
 		viewer | count limit=1 | 2 | 2 2
 		viewer | _username=owner count | | 0 0
@@ -134,9 +141,6 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: %s, want %s", row[1], got, want)
 		}
 	}
-	enough := errors.New("enough")
-	err := w.as(editor, "named").List(t.Context(), ListOptions{}, func(forms.Submission) error { return enough })
-	testkit.ErrorIs(t, "the error of a visit", err, enough)
 }
 
 func TestRefusedLists(t *testing.T) {
@@ -151,8 +155,8 @@ func TestRefusedLists(t *testing.T) {
 		editor | cursor=x limit=1 | cursor needs sort
 		editor | search=%s | at most
 		viewer | gone=x | filter[gone]
-	`, MaxPage+1, strings.Repeat("x", forms.MaxFilterBytes+1))) { // gone is in what others sent
-		err := w.as(known[row[0]], "named").List(t.Context(), listing(row[1]), func(forms.Submission) error { t.Error("visited"); return nil })
+	`, query.MaxPage+1, strings.Repeat("x", query.MaxFilterBytes+1))) { // gone is in what others sent
+		_, _, err := w.as(known[row[0]], "named").Submissions(t.Context(), nil).List(listing(row[1]))
 		var invalid *forms.Invalid
 		if !errors.As(err, &invalid) || len(invalid.Errors) != 1 || !strings.Contains(invalid.Errors[0].String(), row[2]) {
 			t.Errorf("got %s, want %s", outcome(err), row[2])
@@ -165,7 +169,7 @@ func TestCursors(t *testing.T) {
 	for i := range 4 {
 		w.stores("owner", "text", fmt.Sprintf("secret %d", i))
 	}
-	opts := ListOptions{Sort: &forms.Sort{ID: "text"}, Limit: 2, Filter: forms.Filter{Rules: []forms.Rule{
+	opts := query.List{Sort: &query.Sort{ID: "text"}, Limit: 2, Filter: query.Filter{Rules: []forms.Rule{
 		{FieldID: "text", Operator: forms.Contains, Value: "s"}, {FieldID: "text", Operator: forms.NotEmpty},
 	}}}
 	ids, page := w.listsPage(w.as(editor, "named"), opts)
@@ -174,48 +178,48 @@ func TestCursors(t *testing.T) {
 	}
 	cursor := page.Cursor
 	w.Service = New(w.opts) // a replica
-	with := func(change func(*ListOptions)) ListOptions {
+	with := func(change func(*query.List)) query.List {
 		o := opts
 		o.Cursor = cursor
 		o.Filter.Rules = slices.Clone(opts.Filter.Rules)
 		change(&o)
 		return o
 	}
-	for what, o := range map[string]ListOptions{
-		"the same":                 with(func(*ListOptions) {}),
-		"another limit":            with(func(o *ListOptions) { o.Limit = 7 }),
-		"filters in another order": with(func(o *ListOptions) { slices.Reverse(o.Filter.Rules) }),
-		"with a count":             with(func(o *ListOptions) { o.Count = true }),
+	for what, o := range map[string]query.List{
+		"the same":                 with(func(*query.List) {}),
+		"another limit":            with(func(o *query.List) { o.Limit = 7 }),
+		"filters in another order": with(func(o *query.List) { slices.Reverse(o.Filter.Rules) }),
+		"with a count":             with(func(o *query.List) { o.Count = true }),
 	} {
 		if ids, page := w.listsPage(w.as(editor, "named"), o); !slices.Equal(ids, []int64{3, 4}) || page.Cursor != "" {
 			t.Errorf("%s: %v, %+v", what, ids, page)
 		}
 	}
 	other := "owner"
-	refuses := func(what string, who auth.Identity, form string, o ListOptions) {
+	refuses := func(what string, who auth.Identity, form string, o query.List) {
 		t.Helper()
-		err := w.as(who, form).List(t.Context(), o, func(forms.Submission) error { return nil })
+		_, _, err := w.as(who, form).Submissions(t.Context(), nil).List(o)
 		testkit.Contains(t, what, outcome(err), "cursor is not of this list")
 	}
-	for what, o := range map[string]ListOptions{
-		"fewer filters":     with(func(o *ListOptions) { o.Filter.Rules = o.Filter.Rules[1:] }),
-		"another value":     with(func(o *ListOptions) { o.Filter.Rules[0].Value = "e" }),
-		"a search":          with(func(o *ListOptions) { o.Filter.Search = "s" }),
-		"another order":     with(func(o *ListOptions) { o.Sort = &forms.Sort{ID: "text", Descending: true} }),
-		"another field":     with(func(o *ListOptions) { o.Sort = &forms.Sort{ID: "n"} }),
-		"a user":            with(func(o *ListOptions) { o.Username = &other }),
-		"altered":           with(func(o *ListOptions) { o.Cursor = "A" + cursor[1:] + "A" }),
-		"the first changed": with(func(o *ListOptions) { o.Cursor = string(cursor[0]^1) + cursor[1:] }),
-		"cut":               with(func(o *ListOptions) { o.Cursor = cursor[:len(cursor)-4] }),
-		"too long":          with(func(o *ListOptions) { o.Cursor = strings.Repeat(cursor, 100) }),
-		"made up":           with(func(o *ListOptions) { o.Cursor = "AAAA" }),
-		"not base64":        with(func(o *ListOptions) { o.Cursor = "ä" }),
+	for what, o := range map[string]query.List{
+		"fewer filters":     with(func(o *query.List) { o.Filter.Rules = o.Filter.Rules[1:] }),
+		"another value":     with(func(o *query.List) { o.Filter.Rules[0].Value = "e" }),
+		"a search":          with(func(o *query.List) { o.Filter.Search = "s" }),
+		"another order":     with(func(o *query.List) { o.Sort = &query.Sort{ID: "text", Descending: true} }),
+		"another field":     with(func(o *query.List) { o.Sort = &query.Sort{ID: "n"} }),
+		"a user":            with(func(o *query.List) { o.Username = &other }),
+		"altered":           with(func(o *query.List) { o.Cursor = "A" + cursor[1:] + "A" }),
+		"the first changed": with(func(o *query.List) { o.Cursor = string(cursor[0]^1) + cursor[1:] }),
+		"cut":               with(func(o *query.List) { o.Cursor = cursor[:len(cursor)-4] }),
+		"too long":          with(func(o *query.List) { o.Cursor = strings.Repeat(cursor, 100) }),
+		"made up":           with(func(o *query.List) { o.Cursor = "AAAA" }),
+		"not base64":        with(func(o *query.List) { o.Cursor = "ä" }),
 	} {
 		refuses(what, editor, "named", o)
 	}
 	// They see fewer, and could compare theirs with the rest.
-	refuses("as owner", owner, "named", with(func(*ListOptions) {}))
-	refuses("as viewer", viewer, "named", with(func(*ListOptions) {}))
+	refuses("as owner", owner, "named", with(func(*query.List) {}))
+	refuses("as viewer", viewer, "named", with(func(*query.List) {}))
 	own := opts
 	own.Limit = 1
 	_, page = w.listsPage(w.as(owner, "named"), own)
@@ -224,36 +228,14 @@ func TestCursors(t *testing.T) {
 		t.Errorf("the second page of one's own: %v", ids)
 	}
 	refuses("a cursor of somebody else's list", viewer, "named", own)
-	refuses("another form", editor, "named-once", with(func(*ListOptions) {}))
+	refuses("another form", editor, "named-once", with(func(*query.List) {}))
 	w.opts.AnonymousKey = []byte("another key")
 	w.Service = New(w.opts)
-	refuses("a server with another key", editor, "named", with(func(*ListOptions) {}))
-}
-
-func FuzzCursor(f *testing.F) {
-	w := &Service{cursors: newCursors(derive([]byte("key"), "cursor"))}
-	a := &Access{Form: &forms.Form{ID: "f", PageID: 1}, service: w}
-	opts := ListOptions{Sort: &forms.Sort{ID: "x"}}
-	f.Add("")
-	f.Add("AAAA")
-	f.Add(strings.Repeat("A", 100))
-	f.Fuzz(func(t *testing.T, cursor string) {
-		opts := opts
-		opts.Cursor = cursor
-		if p, err := a.openCursor(opts); err == nil && p != nil {
-			t.Fatalf("%q was accepted: %v", cursor, p)
-		}
-		position := forms.Position{Empty: len(cursor)%2 == 0, Key: []byte(cursor[:min(len(cursor), forms.MaxSortKey)]), ID: int64(len(cursor))}
-		opts.Cursor = a.sealCursor(opts, position)
-		got, err := a.openCursor(opts)
-		if err != nil || got.Empty != position.Empty || got.ID != position.ID || !bytes.Equal(got.Key, position.Key) {
-			t.Fatalf("%v became %v: %v", position, got, err)
-		}
-	})
+	refuses("a server with another key", editor, "named", with(func(*query.List) {}))
 }
 
 // walk reads all pages of a list, and calls between after each.
-func (w *world) walk(a *Access, opts ListOptions, between func()) (ids []int64) {
+func (w *world) walk(a *Access, opts query.List, between func()) (ids []int64) {
 	w.t.Helper()
 	for {
 		got, page := w.listsPage(a, opts)
@@ -289,14 +271,14 @@ func testWalksWhileOthersWrite(t *testing.T, on enginetest.Engine) {
 	stop.Go(func() { w.churn(ctx, large, passing, changed) })
 	defer stop.Wait()
 	defer cancel()
-	search := forms.Filter{Search: "ING"}
-	for what, opts := range map[string]ListOptions{
+	search := query.Filter{Search: "ING"}
+	for what, opts := range map[string]query.List{
 		"by id":              {Limit: 7},
 		"by id, large pages": {Limit: 25},
 		"from the highest":   {Limit: 25, Descending: true},
 		"filtered":           {Limit: 25, Filter: search},
-		"sorted":             {Limit: 7, Sort: &forms.Sort{ID: "n"}},
-		"sorted by text":     {Limit: 25, Sort: &forms.Sort{ID: "text", Descending: true}, Filter: search},
+		"sorted":             {Limit: 7, Sort: &query.Sort{ID: "n"}},
+		"sorted by text":     {Limit: 25, Sort: &query.Sort{ID: "text", Descending: true}, Filter: search},
 	} {
 		seen := map[int64]int{}
 		for _, id := range w.walk(w.as(editor, "named"), opts, func() { <-changed }) {
@@ -348,10 +330,11 @@ type between struct {
 	do   func()
 }
 
-func (s *between) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	err := s.Store.Scan(ctx, q, visit)
-	s.once.Do(s.do)
-	return err
+func (s *between) Scan(ctx context.Context, q store.Query) query.Rows {
+	return func(yield func(forms.Submission, error) bool) {
+		s.Store.Scan(ctx, q)(yield)
+		s.once.Do(s.do)
+	}
 }
 
 // What is deleted after the ids of a page were read is left out, and the page
@@ -364,7 +347,7 @@ func TestPageEndsWhereTheNextBegins(t *testing.T) {
 	w.opts.Store = &between{Store: w.store, do: func() {
 		w.wants("delete", w.as(editor, "named").Delete(t.Context(), 4, nil), "ok")
 	}}
-	ids, page := w.listsPage(w.as(editor, "named"), ListOptions{Limit: 5})
+	ids, page := w.listsPage(w.as(editor, "named"), query.List{Limit: 5})
 	if !slices.Equal(ids, []int64{1, 2, 3, 5}) || page.After != 5 {
 		t.Errorf("%v, %+v", ids, page)
 	}
@@ -395,7 +378,8 @@ func TestLongPassesAreChecked(t *testing.T) {
 	}
 	a := w.as(editor, "named")
 	revoked := errors.New("revoked")
-	for what, opts := range map[string]ListOptions{
+	revoke := func() error { return revoked }
+	for what, opts := range map[string]query.List{
 		"filter": listing("text=none"),
 		"search": listing("search=none"),
 		"count":  listing("count limit=1"),
@@ -403,18 +387,15 @@ func TestLongPassesAreChecked(t *testing.T) {
 		"ids":    listing("nowhere=x"),
 	} {
 		asked := 0
-		opts.Check = func() error { asked++; return nil }
-		opts.Begin = func(ListPage) error { return nil }
-		err := a.List(t.Context(), opts, func(forms.Submission) error { return nil })
+		err := readError(t.Context(), a, opts, func() error { asked++; return nil })
 		if asked < 3 || what != "ids" && err != nil {
 			t.Errorf("%s: asked %d times, %v", what, asked, err)
 		}
-		opts.Check = func() error { return revoked }
-		testkit.ErrorIs(t, what, a.List(t.Context(), opts, func(forms.Submission) error { return nil }), revoked)
+		testkit.ErrorIs(t, what, readError(t.Context(), a, opts, revoke), revoked)
 	}
-	testkit.ErrorIs(t, "summary", testkit.ErrorOf(a.Summary(t.Context(), ListOptions{Check: func() error { return revoked }})), revoked)
+	testkit.ErrorIs(t, "summary", testkit.ErrorOf(a.Submissions(t.Context(), revoke).Summary(query.List{})), revoked)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := a.List(ctx, ListOptions{Filter: listing("text=none").Filter, Check: func() error { cancel(); return nil }}, nil)
+	err := readError(ctx, a, listing("text=none"), func() error { cancel(); return nil })
 	testkit.ErrorIs(t, "a client that is gone", err, context.Canceled)
 }
 
@@ -435,13 +416,13 @@ func TestSummaryIsOfWhatTheCallerSees(t *testing.T) {
 		owner | anonymous | | 0 0 0
 		editor | anonymous | _username= | 1 1 0
 	`) { // submissions, and answers by rank
-		got, err := w.as(known[row[0]], row[1]).Summary(t.Context(), listing(row[2]))
+		got, err := w.as(known[row[0]], row[1]).Submissions(t.Context(), nil).Summary(listing(row[2]))
 		if err != nil {
 			t.Errorf("%s: %v", row, err)
 			continue
 		}
 		testkit.Same(t, row, fmt.Sprint(got.Count, got.Fields[0].Answered, got.Fields[1].Answered), row[3])
 	}
-	_, err := w.as(viewer, "named").Summary(t.Context(), listing("nowhere=x"))
+	_, err := w.as(viewer, "named").Submissions(t.Context(), nil).Summary(listing("nowhere=x"))
 	testkit.Contains(t, "got", outcome(err), "filter[nowhere]")
 }

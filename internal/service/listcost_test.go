@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/enginetest"
@@ -24,15 +25,20 @@ func (s *counted) Get(ctx context.Context, key store.Key) (forms.Submission, err
 	return s.Store.Get(ctx, key)
 }
 
-func (s *counted) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	s.scans++
-	if q.Limit == 0 && q.IDs == nil {
-		s.rows += 2 * engine.MaxListRows // an engine reads ahead
+func (s *counted) Scan(ctx context.Context, q store.Query) query.Rows {
+	return func(yield func(forms.Submission, error) bool) {
+		s.scans++
+		if q.Limit == 0 && q.IDs == nil {
+			s.rows += 2 * engine.MaxListRows // an engine reads ahead
+		}
+		read := 0
+		defer func() { s.rows += max(read, q.Limit, len(q.IDs)) }()
+		for sub, err := range s.Store.Scan(ctx, q) {
+			if read++; !yield(sub, err) {
+				return
+			}
+		}
 	}
-	visited := 0
-	err := s.Store.Scan(ctx, q, func(sub forms.Submission) error { visited++; return visit(sub) })
-	s.rows += max(visited, q.Limit, len(q.IDs))
-	return err
 }
 
 // A page by id asks for no more rows than it has, and one more; a sorted one reads
@@ -46,19 +52,19 @@ func TestCostOfPages(t *testing.T) {
 		}
 		for _, tt := range []struct {
 			what        string
-			opts        ListOptions
+			opts        query.List
 			want        []int64
 			scans, rows int
 		}{
-			{"one row", ListOptions{Limit: 1}, []int64{1}, 2, 3},
-			{"from the highest", ListOptions{Limit: 1, Descending: true}, []int64{10}, 2, 3},
-			{"with the page before", ListOptions{Limit: 1, After: 5, Back: true}, []int64{6}, 3, 5},
-			{"three rows", ListOptions{Limit: 3, After: 2}, []int64{3, 4, 5}, 2, 7},
-			{"beyond the last", ListOptions{Limit: 3, After: 10}, nil, 2, 4},
-			{"sorted", ListOptions{Limit: 3, Sort: &forms.Sort{ID: "n"}}, []int64{1, 4, 7}, 2, whole + 3},
+			{"one row", query.List{Limit: 1}, []int64{1}, 2, 3},
+			{"from the highest", query.List{Limit: 1, Descending: true}, []int64{10}, 2, 3},
+			{"with the page before", query.List{Limit: 1, After: 5, Back: true}, []int64{6}, 3, 5},
+			{"three rows", query.List{Limit: 3, After: 2}, []int64{3, 4, 5}, 2, 7},
+			{"beyond the last", query.List{Limit: 3, After: 10}, nil, 2, 4},
+			{"sorted", query.List{Limit: 3, Sort: &query.Sort{ID: "n"}}, []int64{1, 4, 7}, 2, whole + 3},
 			{
 				"all, sorted",
-				ListOptions{Limit: MaxPage, Sort: &forms.Sort{ID: "n"}},
+				query.List{Limit: query.MaxPage, Sort: &query.Sort{ID: "n"}},
 				[]int64{1, 4, 7, 10, 3, 6, 9, 2, 5, 8},
 				2, whole + 10,
 			},

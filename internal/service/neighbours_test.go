@@ -5,21 +5,21 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
 // backLists are lists that can be read page by page in both directions.
-func backLists() map[string]ListOptions {
-	some := forms.Filter{Search: "a"}
-	return map[string]ListOptions{
+func backLists() map[string]query.List {
+	some := query.Filter{Search: "a"}
+	return map[string]query.List{
 		"ascending":           {},
 		"descending":          {Descending: true},
 		"filtered":            {Filter: some},
 		"filtered descending": {Filter: some, Descending: true},
-		"sorted":              {Sort: &forms.Sort{ID: "n"}},
-		"sorted descending":   {Sort: &forms.Sort{ID: "n", Descending: true}, Filter: some},
+		"sorted":              {Sort: &query.Sort{ID: "n"}},
+		"sorted descending":   {Sort: &query.Sort{ID: "n", Descending: true}, Filter: some},
 	}
 }
 
@@ -77,7 +77,7 @@ func TestNeighbours(t *testing.T) {
 			sub, err := a.Get(t.Context(), id)
 			testkit.Must(t, err)
 			opts.After = 5 // it does not count
-			before, after, err := a.Neighbours(t.Context(), opts, sub)
+			before, after, err := a.Submissions(t.Context(), nil).Neighbours(opts, sub)
 			if err != nil || before != around[i] || after != around[i+2] {
 				t.Errorf("%s: %d is between %d and %d (%v), want %d and %d", what, id, before, after, err, around[i], around[i+2])
 			}
@@ -87,7 +87,7 @@ func TestNeighbours(t *testing.T) {
 	mine := w.stores("viewer", "text", "a")
 	sub, err := w.as(viewer, "named").Get(t.Context(), mine)
 	testkit.Must(t, err)
-	if before, after, err := w.as(viewer, "named").Neighbours(t.Context(), ListOptions{}, sub); before != 0 || after != 0 || err != nil {
+	if before, after, err := w.as(viewer, "named").Submissions(t.Context(), nil).Neighbours(query.List{}, sub); before != 0 || after != 0 || err != nil {
 		t.Errorf("a viewer's only submission is between %d and %d (%v)", before, after, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/query"
 )
 
 // PageList is the list of the pages with forms that a caller may view, by id.
@@ -25,15 +26,14 @@ func (s *Service) Pages(ctx context.Context, who auth.Identity) (PageList, error
 // MaxSearch is the length of the longest text to search for, in bytes.
 const MaxSearch = 200
 
-// Search opens the forms of the listed pages that have every word of the query in their id or their
-// title in any language, or in the title of their page, upper and lower case alike. The list is what Pages has
-// returned for the same caller.
-func (s *Service) Search(who auth.Identity, list PageList, query string) (found []*Access, err error) {
-	if len(query) > MaxSearch {
+// Search opens the forms of the listed pages that have every word of a text in their names. Upper and lower case are
+// alike. The list is what Pages has returned for the same caller.
+func (s *Service) Search(who auth.Identity, list PageList, text string) (found []*Access, err error) {
+	if len(text) > MaxSearch {
 		return nil, forms.InvalidRequest(forms.SayN("the text to search for is longer than {0} byte",
 			"the text to search for is longer than {0} bytes", MaxSearch))
 	}
-	words := strings.Fields(forms.Fold(query))
+	words := strings.Fields(query.Fold(text))
 	for _, page := range list {
 		for _, f := range page.Forms {
 			if len(words) == 0 || hasAll(names(page, f), words) {
@@ -44,7 +44,7 @@ func (s *Service) Search(who auth.Identity, list PageList, query string) (found 
 	return found, nil
 }
 
-// names are the words by which people may search for a form.
+// names are the id and title of a form, in any language, and the title of its page.
 func names(page pages.View, f *forms.Form) string {
 	text := page.Title + "\n" + f.ID // no word has a line end
 	for _, translated := range f.Languages() {
@@ -55,7 +55,7 @@ func names(page pages.View, f *forms.Form) string {
 
 // hasAll reports whether each of the folded words occurs in a text.
 func hasAll(text string, words []string) bool {
-	folded := forms.Fold(text)
+	folded := query.Fold(text)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(folded, word) })
 }
 

@@ -61,7 +61,15 @@ func (p *Person) visit(
 		form.Count = 0 // of others, too
 		of := PersonalForm{FormCount: form}
 		q := store.Query{PageID: form.PageID, FormID: form.FormID, Username: user, Changes: true}
-		err := p.opts.Store.Scan(ctx, q, func(sub forms.Submission) error { return do(ctx, &of, sub) })
+		var sub forms.Submission
+		for sub, err = range p.opts.Store.Scan(ctx, q) {
+			if err == nil {
+				err = do(ctx, &of, sub)
+			}
+			if err != nil {
+				break
+			}
+		}
 		if of.Count+of.Changes > 0 {
 			found = append(found, of)
 		}

@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -41,24 +40,26 @@ func (r Reporter) Report(
 	report := forms.NewReport(form, r.Now, asked)
 	begun, last := time.Now(), int64(0)
 	query := store.Query{PageID: form.PageID, FormID: form.ID, Descending: true, Limit: r.Limit}
-	err = r.Store.Scan(ctx, query, func(s forms.Submission) error {
+	for s, err := range r.Store.Scan(ctx, query) {
+		if err == nil {
+			err = report.Add(s)
+		}
+		if err != nil {
+			return nil, n, err
+		}
 		last = max(last, s.ID)
 		if n++; n%1000 == 0 && r.Show != nil {
 			r.Show(last-s.ID, last)
 		}
-		err := report.Add(s)
-		if err == nil && r.Limit > 0 && time.Since(begun) > maxReportTime {
-			return errEnough
+		if r.Limit > 0 && time.Since(begun) > maxReportTime {
+			break
 		}
-		return err
-	})
-	switch {
-	case err == nil && n == 0:
-		found, err = r.Lost(ctx, form.PageID, mayHave)
-	case err == nil, errors.Is(err, errEnough):
-		found, err = report.Findings(), nil
 	}
-	return found, n, err
+	if n == 0 {
+		found, err = r.Lost(ctx, form.PageID, mayHave)
+		return found, 0, err
+	}
+	return report.Findings(), n, nil
 }
 
 // Lost returns the forms that have submissions, but are not on the page.
@@ -122,16 +123,18 @@ func (a *Access) expiring(ctx context.Context) ([]forms.Finding, error) {
 	}
 	oldest := keep.Period.Before(found.After.In(zone))
 	all := store.Query{PageID: a.Form.PageID, FormID: a.Form.ID, Limit: store.MaxLimit}
-	err = opts.Store.Scan(ctx, all, func(s forms.Submission) error {
+	for s, err := range opts.Store.Scan(ctx, all) {
+		if err != nil {
+			return nil, err
+		}
 		if s.Created.Before(oldest) {
 			found.Count++
 		}
-		return nil
-	})
-	if found.Count == 0 {
-		return nil, err
 	}
-	return []forms.Finding{found}, err
+	if found.Count == 0 {
+		return nil, nil
+	}
+	return []forms.Finding{found}, nil
 }
 
 // Block is a form as it is written on its page, for editors. It may be broken.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -165,12 +166,12 @@ func testLastChange(t *testing.T, on enginetest.Engine) {
 	changes("a change of an anonymous one", w.as(editor, "anonymous"), nobody, "y", w.clock.Truncate(24*time.Hour), "")
 
 	other := w.submits(owner, "named", "created now")
-	day := func(id string) ListOptions {
-		rule, message := forms.NewRule(id, "less-than", w.clock.Format(time.RFC3339Nano))
+	day := func(id string) query.List {
+		rule, message := query.NewRule(id, "less-than", w.clock.Format(time.RFC3339Nano))
 		if message != nil {
 			t.Fatal(message)
 		}
-		return ListOptions{Filter: forms.Filter{Rules: []forms.Rule{rule}}}
+		return query.List{Filter: query.Filter{Rules: []forms.Rule{rule}}}
 	}
 	a := w.as(editor, "named")
 	if got := w.lists(a, day("_timestamp")); !slices.Equal(got, []int64{named.ID}) {
@@ -181,7 +182,7 @@ func testLastChange(t *testing.T, on enginetest.Engine) {
 	}
 	w.clock = w.clock.Add(time.Hour)
 	changes("a late change", w.as(editor, "named"), named, "late", w.clock, "editor")
-	if got := w.lists(a, ListOptions{Sort: &forms.Sort{ID: "_changed", Descending: true}, Limit: 10}); !slices.Equal(got, []int64{named.ID, other.ID}) {
+	if got := w.lists(a, query.List{Sort: &query.Sort{ID: "_changed", Descending: true}, Limit: 10}); !slices.Equal(got, []int64{named.ID, other.ID}) {
 		t.Errorf("the latest change first: %v", got)
 	}
 }

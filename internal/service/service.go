@@ -18,6 +18,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/markup"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 )
 
@@ -62,7 +63,7 @@ func New(opts Options) *Service {
 	opts.Zone, opts.MaxFile = cmp.Or(opts.Zone, time.UTC), cmp.Or(opts.MaxFile, DefaultMaxFile)
 	opts.Log = cmp.Or(opts.Log, slog.New(slog.DiscardHandler))
 	return &Service{
-		opts: opts, cursors: newCursors(derive(opts.AnonymousKey, "cursor")),
+		opts: opts, cursors: query.NewCursors(derive(opts.AnonymousKey, "cursor")),
 		idempotencyKey: derive(opts.AnonymousKey, "idempotency"),
 		largeWrites:    make(largeWrites, max(1, runtime.GOMAXPROCS(0)/2)), // half of the cores is for everything else
 	}
@@ -133,6 +134,8 @@ func NewError(kind Kind, detail *forms.Message) error { return &Error{Kind: kind
 // store without this package, so it is exported.
 func Explain(err error) error {
 	switch {
+	case errors.Is(err, store.ErrUnsettled):
+		return query.ErrUnsettled
 	case errors.Is(err, store.ErrNotFound):
 		return NewError(NotFound, forms.Say("There is no such submission."))
 	case errors.Is(err, pages.ErrSignedOut):

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -75,8 +75,7 @@ func TestWithoutTheStore(t *testing.T) {
 	testkit.Must(t, err)
 	testkit.Must(t, w.store.Close())
 	for _, username := range []string{"viewer", "owner", ""} {
-		err := a.List(ctx, ListOptions{Username: &username}, func(forms.Submission) error { return nil })
-		w.wants("list of "+username, err, "unavailable")
+		w.wants("list of "+username, readError(ctx, a, query.List{Username: &username}, nil), "unavailable")
 	}
 	w.wants("latest", testkit.ErrorOf(w.Latest(ctx, viewer, list, 10)), "unavailable")
 	_, _, err = a.Mine(ctx)

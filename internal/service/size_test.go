@@ -7,6 +7,7 @@ import (
 
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -18,7 +19,7 @@ func TestSubmissionHasALimit(t *testing.T) {
 	a := w.as(owner, "named")
 	const room = maxSubmission - len("text")
 	w.wants("one byte too many", w.creates(a, answer(strings.Repeat("x", room+1)), ""), "too large")
-	if ids := w.lists(a, ListOptions{}); ids != nil {
+	if ids := w.lists(a, query.List{}); ids != nil {
 		t.Errorf("stored: %v", ids)
 	}
 	sub := w.submits(owner, "named", strings.Repeat("x", room-1-2))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 )
 
 // Waiting is how many submissions of a form wait for its editors.
@@ -13,7 +14,7 @@ type Waiting struct {
 	Exact bool // otherwise there may be more
 
 	access *Access
-	match  *forms.Matcher
+	match  *query.Matcher
 	after  int64 // id of the last submission that was looked at
 }
 
@@ -30,7 +31,7 @@ func CountWaiting(ctx context.Context, list []*Access, more func() bool) ([]Wait
 	var queue []*Waiting
 	for i, a := range list {
 		if rule, ok := a.Form.Undecided(); ok && a.Rights.Edit {
-			match := a.Form.NewMatcher(forms.Filter{Rules: []forms.Rule{rule}}, a.conf.Zone)
+			match := query.NewMatcher(a.Form, query.Filter{Rules: []forms.Rule{rule}}, a.conf.Zone)
 			counts[i] = Waiting{Rule: rule, access: a, match: match}
 			queue = append(queue, &counts[i])
 		} else {
@@ -52,18 +53,23 @@ func CountWaiting(ctx context.Context, list []*Access, more func() bool) ([]Wait
 // look looks at the submissions of one turn.
 func (w *Waiting) look(ctx context.Context) error {
 	rows, size := 0, 0
-	opts := ListOptions{Descending: true, After: w.after, Limit: turnRows}
-	err := w.access.List(ctx, opts, func(sub forms.Submission) error {
-		rows, size, w.after = rows+1, size+len(sub.Entries), sub.ID
-		waits, err := w.match.Match(sub)
+	turn := query.Range{Descending: true, After: w.after, Limit: turnRows}
+	for sub, err := range w.access.Submissions(ctx, nil).Scan(turn) {
+		waits := false
+		if err == nil {
+			waits, err = w.match.Match(sub)
+		}
+		if err != nil {
+			return err
+		}
 		if waits {
 			w.Count++
 		}
-		if err == nil && size > turnBytes {
-			err = errEnough
+		rows, size, w.after = rows+1, size+len(sub.Entries), sub.ID
+		if size > turnBytes {
+			break
 		}
-		return err
-	})
+	}
 	w.Exact = rows < turnRows && size <= turnBytes
-	return err
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/testkit"
 )
@@ -53,7 +54,7 @@ func TestCountWaiting(t *testing.T) {
 		}
 		testkit.Diff(t, turns, got, want)
 	}
-	listed := w.lists(list[0], ListOptions{Filter: forms.Filter{Rules: []forms.Rule{{FieldID: "state", Operator: forms.InList, Value: "new;"}}}})
+	listed := w.lists(list[0], query.List{Filter: query.Filter{Rules: []forms.Rule{{FieldID: "state", Operator: forms.InList, Value: "new;"}}}})
 	testkit.Same(t, "the list", len(listed), 11)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/pages"
 	"github.com/formulary/formulary/internal/pages/pagestest"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/enginetest"
 	"github.com/formulary/formulary/internal/testkit"
@@ -151,13 +152,8 @@ func (w *world) wants(what string, err error, want string) {
 }
 
 // lists are the ids that a caller's list holds.
-func (w *world) lists(a *Access, opts ListOptions) []int64 {
+func (w *world) lists(a *Access, opts query.List) []int64 {
 	w.t.Helper()
-	var ids []int64
-	err := a.List(w.t.Context(), opts, func(s forms.Submission) error {
-		ids = append(ids, s.ID)
-		return nil
-	})
-	testkit.Must(w.t, err)
+	ids, _ := w.listsPage(a, opts)
 	return ids
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/formulary/formulary/internal/forms"
 )
@@ -22,13 +23,12 @@ type Engine interface {
 
 // Archive copies a store with everything in it. Every engine implements it.
 type Archive interface {
-	// Dump visits every submission in the order of page, form and id, forms by
-	// the bytes of their ids. It is one snapshot, however long it takes, and
-	// keeps a connection until it ends: it is for copies, not for requests. The
-	// Record's Entries are valid until visit returns, which must not close the
-	// store. Then it calls event, unless it is nil, with every event, in the order
-	// of their ids and from the same snapshot. Errors: visit's, event's, ErrUnavailable.
-	Dump(ctx context.Context, visit func(Record) error, event func(Event) error) error
+	// Dump yields every submission in the order of page, form and id, forms by
+	// the bytes of their ids. Then it yields every event, in the order of their ids. It is one snapshot, and
+	// keeps a connection until the loop ends: it is for copies, not for requests. The
+	// Record's Entries are valid until the body ends, which must not close the
+	// store. An error comes last. Errors: ErrUnavailable.
+	Dump(ctx context.Context) iter.Seq2[Dumped, error]
 
 	// Load stores submissions as they are, ids included: all of them, or, when
 	// it returns an error, none. The ids of entries must be those of their submission.
@@ -87,6 +87,12 @@ const (
 	SettingAnonymousKey = "anonymous-key"
 )
 
+// Dumped is a submission of a dump, or an event.
+type Dumped struct {
+	Record Record
+	Event  *Event // nil for a submission
+}
+
 // Record is a submission with everything that a store keeps about it.
 type Record struct {
 	forms.Submission
@@ -95,7 +101,7 @@ type Record struct {
 	History                 []Step
 
 	// Open reads the content of one of Files in the snapshot of Dump, until
-	// visit returns. Dump sets it where there are Files; Load does not use it.
+	// the body of the loop ends. Dump sets it where there are Files; Load does not use it.
 	Open func(f forms.StoredFile) io.ReadCloser
 }
 

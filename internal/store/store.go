@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
@@ -135,16 +136,14 @@ type Store interface {
 	// and in the Username of steps. Errors: ErrFull, ErrUnavailable.
 	RemoveName(ctx context.Context, key Key, username string) error
 
-	// Scan calls visit for every submission that the query selects, in the
-	// query's order, until visit returns an error, which Scan returns as it is.
-	// No lock, transaction or connection is held while visit runs, and
-	// memory does not grow with the number of submissions. A scan is not one
-	// snapshot: what is written meanwhile may show or not, but what was there
-	// before and stays is visited exactly once. The submission's Entries are
-	// valid until visit returns; it comes without its Files, Changed and
-	// Changer unless the query asks for them.
-	// Errors: visit's, ErrUnsettled, ErrUnavailable.
-	Scan(ctx context.Context, q Query, visit func(forms.Submission) error) error
+	// Scan yields every submission that the query selects, in the query's order. An error comes last, without
+	// a submission. No lock, transaction or connection is held while the body of the loop runs, and memory does
+	// not grow with the number of submissions. A scan is not one snapshot: it may show or miss changes that are
+	// made during the loop. But it yields a submission that was there before and stays exactly once. The submission's
+	// Entries are valid until the body ends. It comes without its Files, Changed and Changer unless the query asks
+	// for them.
+	// Errors: ErrUnsettled, ErrUnavailable.
+	Scan(ctx context.Context, q Query) Submissions
 
 	// Ping reports whether the engine can be reached. It may wait for an engine that is stuck, longer than ctx lasts.
 	Ping(ctx context.Context) error
@@ -186,6 +185,9 @@ type Files interface {
 	// Errors: ErrFull, ErrUnavailable.
 	Purge(ctx context.Context) error
 }
+
+// Submissions are read when they are ranged over, each time.
+type Submissions = iter.Seq2[forms.Submission, error]
 
 // Key addresses one submission. A submission is found only under its own page and form.
 type Key struct {

@@ -3,6 +3,8 @@ package testkit
 
 import (
 	"errors"
+	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -82,6 +84,20 @@ func ErrorIs(t testing.TB, what any, err, want error) {
 	}
 }
 
+// Each calls visit for what a sequence yields, until visit returns an error. It returns that, or the error of the
+// sequence.
+func Each[T any](sequence iter.Seq2[T, error], visit func(T) error) error {
+	for v, err := range sequence {
+		if err == nil {
+			err = visit(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ErrorOf is the error of a call that returns another value, too.
 func ErrorOf[T any](_ T, err error) error { return err }
 
@@ -134,4 +150,18 @@ func EscapedRows(t testing.TB, text string) [][]string {
 		}
 	}
 	return rows
+}
+
+// ScanRows scans each line of a table into the variables, and calls check.
+func ScanRows(t testing.TB, format string, into []any, check func(line string), table string) {
+	t.Helper()
+	for line := range strings.Lines(table) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if _, err := fmt.Sscanf(line, format, into...); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		check(line)
+	}
 }

@@ -3,6 +3,7 @@ package testsite
 import (
 	"context"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -103,21 +104,28 @@ func (s *Store) Delete(ctx context.Context, key store.Key, check func(forms.Subm
 }
 
 // Scan implements store.Store.
-func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	if err := s.ask(ctx, "scan"); err != nil {
-		return err
+func (s *Store) Scan(ctx context.Context, q store.Query) iter.Seq2[forms.Submission, error] {
+	return func(yield func(forms.Submission, error) bool) {
+		if err := s.ask(ctx, "scan"); err != nil {
+			yield(forms.Submission{}, err)
+			return
+		}
+		n := 0
+		for sub, err := range s.Store.Scan(ctx, q) {
+			if !yield(sub, err) || err != nil {
+				return
+			}
+			n++
+			f := s.row.Load()
+			if f == nil {
+				continue
+			}
+			if err := (*f)(n); err != nil {
+				yield(forms.Submission{}, err)
+				return
+			}
+		}
 	}
-	n := 0
-	return s.Store.Scan(ctx, q, func(sub forms.Submission) error {
-		if err := visit(sub); err != nil {
-			return err
-		}
-		n++
-		if f := s.row.Load(); f != nil {
-			return (*f)(n)
-		}
-		return nil
-	})
 }
 
 // Staged are the contents that were staged, and neither dropped nor named by a

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -210,7 +211,7 @@ func (st stored) changes(sent received) []forms.Answer {
 		}
 	}
 	for _, a := range sent.answers {
-		if !fields.HasColumn(a.FieldID) {
+		if !query.HasColumn(fields, a.FieldID) {
 			changes = append(changes, a)
 		}
 	}

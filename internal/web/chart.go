@@ -10,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/query"
 )
 
 // Bounds of a summary on a page. A form may have a thousand fields with a
@@ -115,7 +116,7 @@ func (c *columnChart) setHeights() {
 }
 
 // newSummaryView makes the view of a summary on the given page of results.
-func newSummaryView(f *forms.Form, s forms.Summary, page *resultsView) *summaryView {
+func newSummaryView(f *forms.Form, s query.Summary, page *resultsView) *summaryView {
 	l := page.lang
 	v := &summaryView{
 		Count: s.Count, Lang: page.tag, First: shownTime(f, s.First, page.zone), Last: shownTime(f, s.Last, page.zone),
@@ -219,7 +220,7 @@ func (v *summaryView) addToGrid(grid *forms.Section, chart fieldChart) {
 
 // newBars makes the bars of a field with options. The longest is that of the
 // value that most have chosen.
-func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bars []bar, left int) {
+func newBars(field *forms.Field, sum query.FieldSummary, page *resultsView) (bars []bar, left int) {
 	most := int64(1)
 	for _, o := range sum.Options {
 		most = max(most, o.Count)
@@ -228,7 +229,7 @@ func newBars(field *forms.Field, sum forms.FieldSummary, page *resultsView) (bar
 	if left = len(shown) - maxFieldBars; left > 0 {
 		// The values that were chosen most often are shown.
 		shown = slices.Clone(shown)
-		slices.SortStableFunc(shown, func(a, b forms.OptionCount) int { return cmp.Compare(b.Count, a.Count) })
+		slices.SortStableFunc(shown, func(a, b query.OptionCount) int { return cmp.Compare(b.Count, a.Count) })
 		shown = shown[:maxFieldBars]
 	}
 	for _, o := range shown {
@@ -254,7 +255,7 @@ func newBar(field *forms.Field, value string, count int64, page *resultsView) ba
 }
 
 // describeNumbers says where numbers lie.
-func describeNumbers(l *lang.Language, n *forms.Numbers) string {
+func describeNumbers(l *lang.Language, n *query.Numbers) string {
 	median := mean(l, n.Median)
 	if !n.Exact {
 		median = l.Text("about {0}", median)
@@ -265,7 +266,7 @@ func describeNumbers(l *lang.Language, n *forms.Numbers) string {
 
 // newNumberChart draws the values that are not far from most others. The rest is a column
 // at each end, so that it does not flatten them.
-func newNumberChart(l *lang.Language, id, label, numberRange string, n *forms.Numbers) *columnChart {
+func newNumberChart(l *lang.Language, id, label, numberRange string, n *query.Numbers) *columnChart {
 	c := &columnChart{
 		ID: id, Head: l.Text("Values"), Title: l.Text("How often each value of “{0}” occurs", label),
 		Desc: numberRange,
@@ -298,7 +299,7 @@ func newNumberChart(l *lang.Language, id, label, numberRange string, n *forms.Nu
 const fewColumns = 6
 
 // newMonthChart makes the chart of a date field: by month, or by longer periods.
-func newMonthChart(l *lang.Language, id, label string, sum forms.FieldSummary) *columnChart {
+func newMonthChart(l *lang.Language, id, label string, sum query.FieldSummary) *columnChart {
 	c := newPeriodChart(l, id, l.Text("How often each date of “{0}” occurs", label), sum.Months, monthsAndYears)
 	if sum.Beyond > 0 {
 		c.Desc += " " + l.Say(forms.SayN("{0} further date is left out.", "{0} further dates are left out.", int(sum.Beyond)))
@@ -308,7 +309,7 @@ func newMonthChart(l *lang.Language, id, label string, sum forms.FieldSummary) *
 
 // newPeriodChart makes a chart by the first of the given periods that is long enough
 // for the columns to be few.
-func newPeriodChart(l *lang.Language, id, title string, days []forms.DayCount, by []period) *columnChart {
+func newPeriodChart(l *lang.Language, id, title string, days []query.DayCount, by []period) *columnChart {
 	first, last := days[0].Day, days[len(days)-1].Day
 	p := choosePeriod(first, last, by)
 	named := *p.title

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -33,13 +34,13 @@ func TestTimeChart(t *testing.T) {
 		{"2000-01-01 2020-01-31", "Year", "2000, 2001", "[1 0 "},
 		{"1970-01-01 2250-01-31", "5 years", "1970, 1975", "[1 0 "},
 	} {
-		s := forms.Summary{}
+		s := query.Summary{}
 		for _, text := range strings.Fields(c.days) {
 			if n := len(s.Days); n > 0 && s.Days[n-1].Day.Equal(day(text)) {
 				s.Days[n-1].Count++
 				continue
 			}
-			s.Days = append(s.Days, forms.DayCount{Day: day(text), Count: 1})
+			s.Days = append(s.Days, query.DayCount{Day: day(text), Count: 1})
 		}
 		chart := newPeriodChart(english, "time", "Submissions over time", s.Days, periods)
 		var labels []string
@@ -61,7 +62,7 @@ func TestPeriodsFit(t *testing.T) {
 	first := day("2023-12-29")
 	for days := 0; days < 200_000; days = days*11/10 + 1 {
 		last := first.AddDate(0, 0, days)
-		chart := newPeriodChart(english, "time", "Submissions over time", []forms.DayCount{{Day: first, Count: 2}, {Day: last, Count: 3}}, periods)
+		chart := newPeriodChart(english, "time", "Submissions over time", []query.DayCount{{Day: first, Count: 2}, {Day: last, Count: 3}}, periods)
 		n := len(chart.Columns)
 		if n > maxPeriods+1 || (n > 1 && (chart.Columns[0].Count != 2 || chart.Columns[n-1].Count != 3)) {
 			t.Fatalf("%d days: %d columns, %v", days, n, chart.Columns)
@@ -106,17 +107,17 @@ func TestSummaryView(t *testing.T) {
 // TestSummaryBounds has the summary of a huge form be of a bounded size.
 func TestSummaryBounds(t *testing.T) {
 	f := &forms.Form{ID: "huge"}
-	s := forms.Summary{Count: 1, Days: []forms.DayCount{{Day: day("2025-01-01"), Count: 1}}}
+	s := query.Summary{Count: 1, Days: []query.DayCount{{Day: day("2025-01-01"), Count: 1}}}
 	var options []string
-	var counts []forms.OptionCount
+	var counts []query.OptionCount
 	for j := range 1000 {
 		options = append(options, fmt.Sprint(j, strings.Repeat("<", 1000)))
-		counts = append(counts, forms.OptionCount{Value: options[j], Count: int64(j)})
+		counts = append(counts, query.OptionCount{Value: options[j], Count: int64(j)})
 	}
 	for i := range 1000 {
 		id := fmt.Sprint("f", i)
 		f.Fields = append(f.Fields, &forms.Field{ID: id, Label: strings.Repeat("label ", 1000), Type: forms.Dropdown, Options: options})
-		s.Fields = append(s.Fields, forms.FieldSummary{ID: id, Options: counts, Answered: 1})
+		s.Fields = append(s.Fields, query.FieldSummary{ID: id, Options: counts, Answered: 1})
 	}
 	v := newSummaryView(f, s, &resultsView{path: "/results", query: url.Values{}, lang: english})
 	var b bytes.Buffer
@@ -131,9 +132,9 @@ func TestSummaryBounds(t *testing.T) {
 
 // TestNumberChartOfOutliers has a column at the end for the few values that are far off.
 func TestNumberChartOfOutliers(t *testing.T) {
-	n := &forms.Numbers{
-		Count: 11, Min: 1, Max: 1e6, Mean: 90912, Median: 2, Bins: []forms.Bin{{From: 0, To: 1e5, Count: 10}},
-		Inner: []forms.Bin{{From: 1, To: 2, Count: 4}, {From: 2, To: 3, Count: 6}}, Above: 1,
+	n := &query.Numbers{
+		Count: 11, Min: 1, Max: 1e6, Mean: 90912, Median: 2, Bins: []query.Bin{{From: 0, To: 1e5, Count: 10}},
+		Inner: []query.Bin{{From: 1, To: 2, Count: 4}, {From: 2, To: 3, Count: 6}}, Above: 1,
 	}
 	chart := newNumberChart(english, "n0", "Price", describeNumbers(english, n), n)
 	var labels []string

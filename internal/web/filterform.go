@@ -7,6 +7,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/request"
 )
 
@@ -103,7 +104,7 @@ func filterKindOf(f *forms.Form, id string) filterKind {
 	switch {
 	case id == forms.ColumnID:
 		kind = idKind
-	case forms.IsTimeColumn(id):
+	case query.IsTimeColumn(id):
 		kind = timeKind
 	case field.MultiValue():
 		kind = manyKind

@@ -43,8 +43,8 @@ func (st stored) setNeighbours(page *submissionPage) error {
 			return err
 		}
 	}
-	opts.Check = func() error { return st.MayStillList(st.access) }
-	before, after, err := st.access.Neighbours(st.Context(), opts, st.sub)
+	check := func() error { return st.MayStillList(st.access) }
+	before, after, err := st.access.Submissions(st.Context(), check).Neighbours(opts, st.sub)
 	if _, ok := errors.AsType[*forms.Invalid](err); ok { // a filter by a field that is nowhere any more
 		return nil
 	}

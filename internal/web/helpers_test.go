@@ -56,7 +56,7 @@ func (e *env) list(user, form, query string) string {
 	defer c.End()
 	access, err := c.Form()
 	if err == nil {
-		err = encode.SendList(w, c, access, encode.ListView{Params: request.ReadParams(query)}, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
+		err = c.SendList(w, access, request.ListView{Params: request.ReadParams(query)}, encode.Flat, encode.JSON, encode.NDJSON, encode.CSV, encode.XLSX)
 	}
 	testkit.Must(e.t, err)
 	return w.Body.String()
@@ -104,7 +104,7 @@ func (e *env) own(user string, pageID int64, formID string) []forms.Submission {
 	e.t.Helper()
 	var list []forms.Submission
 	query := store.Query{PageID: pageID, FormID: formID, Username: &user}
-	err := e.Store.Scan(e.t.Context(), query, func(s forms.Submission) error {
+	err := testkit.Each(e.Store.Scan(e.t.Context(), query), func(s forms.Submission) error {
 		s.Entries = append(forms.Entries(nil), s.Entries...)
 		list = append(list, s)
 		return nil

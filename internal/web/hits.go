@@ -1,6 +1,9 @@
 package web
 
-import "github.com/formulary/formulary/internal/forms"
+import (
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
+)
 
 // marked is a text in which a search may have found something.
 type marked struct {
@@ -21,7 +24,7 @@ func mark(text, search string) marked {
 		return m
 	}
 	for range maxHits {
-		start, end := forms.FindFold(text, search)
+		start, end := query.FindFold(text, search)
 		if start < 0 {
 			break
 		}
@@ -39,7 +42,7 @@ func fromHit(text, search string) string {
 	if search == "" || len(text) <= 2*hitLead {
 		return text
 	}
-	start, _ := forms.FindFold(text, search)
+	start, _ := query.FindFold(text, search)
 	if start <= 2*hitLead {
 		return text
 	}

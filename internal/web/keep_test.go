@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -64,11 +65,11 @@ func TestExpiring(t *testing.T) {
 // crowded is a store whose forms have as many old submissions as are asked for.
 type crowded struct{ store.Store }
 
-func (crowded) Scan(_ context.Context, q store.Query, visit func(forms.Submission) error) (err error) {
-	for i := 0; i < q.Limit && err == nil; i++ {
-		err = visit(forms.Submission{Created: began})
+func (crowded) Scan(_ context.Context, q store.Query) iter.Seq2[forms.Submission, error] {
+	return func(yield func(forms.Submission, error) bool) {
+		for i := 0; i < q.Limit && yield(forms.Submission{Created: began}, nil); i++ {
+		}
 	}
-	return err
 }
 
 func (crowded) CountNamed(context.Context, int64, string) (named, all int, err error) {

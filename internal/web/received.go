@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -207,7 +208,7 @@ func (r received) retired(f *forms.Form, stored map[string]string) []retiredAnsw
 	for i := range r.answers {
 		a := &r.answers[i]
 		text := a.Text()
-		if text == "" || fields.HasColumn(a.FieldID) || text == lineFeeds(stored[a.FieldID]) {
+		if text == "" || query.HasColumn(fields, a.FieldID) || text == lineFeeds(stored[a.FieldID]) {
 			continue
 		}
 		list = append(list, retiredAnswer{

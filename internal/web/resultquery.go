@@ -11,8 +11,8 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/request"
-	"github.com/formulary/formulary/internal/service"
 )
 
 // How many rows a page of results has.
@@ -39,7 +39,7 @@ const (
 type resultsView struct {
 	path   string     // of the page, escaped
 	query  url.Values // the parameters of the list, and from
-	opts   service.ListOptions
+	opts   query.List
 	params *request.Params // all that the address has, with their faults
 	zone   *time.Location  // in which days begin
 	lang   *lang.Language
@@ -181,7 +181,7 @@ func (v *resultsView) addFilter(f *forms.Form, now time.Time) {
 	}
 	operator, values, problem := v.added.rules(f.Field(v.added.Field), now)
 	for _, value := range values {
-		_, fault := forms.NewRule(v.added.Field, operator, value)
+		_, fault := query.NewRule(v.added.Field, operator, value)
 		problem = cmp.Or(problem, fault)
 	}
 	if problem != nil {
@@ -283,7 +283,7 @@ func (v *resultsView) readOptions() {
 		query.Set("limit", strconv.Itoa(defaultRows))
 	}
 	v.params.Values = query
-	opts := v.params.ListOptions()
+	opts := v.params.List()
 	if by, given := v.params.One("by"); given {
 		opts.By = &by
 	}
@@ -325,17 +325,17 @@ func (v *resultsView) viewLink(query url.Values, view string) string {
 }
 
 // pageLink is the path of the page that begins at a position, with the row of that number.
-func (v *resultsView) pageLink(start service.ListStart, from int64) string {
-	query := v.base()
+func (v *resultsView) pageLink(start query.Start, from int64) string {
+	values := v.base()
 	if start.Cursor != "" {
-		query.Set("cursor", start.Cursor)
+		values.Set("cursor", start.Cursor)
 	} else if start.After != 0 {
-		query.Set("after", strconv.FormatInt(start.After, 10))
+		values.Set("after", strconv.FormatInt(start.After, 10))
 	}
-	if start != (service.ListStart{}) && from > 1 {
-		query.Set(fromParameter, strconv.FormatInt(from, 10))
+	if start != (query.Start{}) && from > 1 {
+		values.Set(fromParameter, strconv.FormatInt(from, 10))
 	}
-	return v.link(query) + tableAnchor
+	return v.link(values) + tableAnchor
 }
 
 // listQuery is the query of the page itself, "" for that of the whole list.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -122,27 +123,30 @@ func (c *call) showResults(after outcome) error {
 func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsView) error {
 	opts := v.opts
 	opts.Back, opts.Changes = true, true
-	opts.Begin = func(p service.ListPage) error {
-		page.setPaging(v, p)
-		return nil
-	}
-	opts.Check = func() error { return c.MayStillList(access) }
 	table := newResultTable(access.Form, c.formPath(access.Form), v, c.HoldAnswer)
 	if page.Several != nil {
 		table.Tag = access.Tag
 	}
-	err := access.List(c.Context(), opts, func(sub forms.Submission) error {
-		if !access.Rights.SeeAll {
-			row, err := c.ownRow(access, sub, table.query)
-			if err != nil {
-				return err
-			}
+	list, rows, err := access.Submissions(c.Context(), func() error { return c.MayStillList(access) }).List(opts)
+	if err != nil {
+		return err
+	}
+	page.setPaging(v, list)
+	for sub, err := range rows {
+		if err == nil && !access.Rights.SeeAll {
+			var row ownRow
+			row, err = c.ownRow(access, sub, table.query)
 			page.Mine = append(page.Mine, row)
 		}
-		return table.add(sub)
-	})
-	if err != nil && !errors.Is(err, errTableFull) {
-		return err
+		if err == nil {
+			err = table.add(sub)
+		}
+		if err != nil {
+			return err
+		}
+		if table.Cut {
+			break
+		}
 	}
 	if len(table.Rows) > 0 || table.Cut {
 		table.setHead()
@@ -152,14 +156,14 @@ func (c *call) readTable(page *resultsPage, access *service.Access, v *resultsVi
 }
 
 // setPaging sets the links to the pages around this one.
-func (p *resultsPage) setPaging(v *resultsView, list service.ListPage) {
+func (p *resultsPage) setPaging(v *resultsView, list query.Page) {
 	limit := int64(v.opts.Limit)
-	if list.After != 0 || list.Cursor != "" {
+	if list.Start != (query.Start{}) {
 		from := v.from
 		if from > 0 {
 			from += limit
 		}
-		p.Next = v.pageLink(service.ListStart{After: list.After, Cursor: list.Cursor}, from)
+		p.Next = v.pageLink(list.Start, from)
 	}
 	if list.Previous != nil {
 		p.Back = v.pageLink(*list.Previous, v.from-limit)
@@ -273,7 +277,7 @@ func export(format *encode.Format) handler {
 		if err != nil {
 			return err
 		}
-		view := encode.ListView{
+		view := request.ListView{
 			Params: request.ReadParams(c.URL.RawQuery), Numbers: true,
 			Zone: c.Backend.Service.Zone(), Row: c.shownRows(access.Form),
 		}
@@ -286,7 +290,7 @@ func export(format *encode.Format) handler {
 		}
 		view.Columns = readColumns(access.Form, view.Params)
 		if access.Form.Anonymous {
-			refuseTimes(view.Params.ListOptions(), &view.Params.Invalid)
+			refuseTimes(view.Params.List(), &view.Params.Invalid)
 			view.Zone = time.UTC // see shownTime
 		}
 		if err := view.Params.Err(); err != nil {
@@ -297,7 +301,7 @@ func export(format *encode.Format) handler {
 				view.Params.Values.Set(name, "true")
 			}
 		}
-		return encode.SendList(c.w, c.Call, access, view, encode.Flat, format)
+		return c.SendList(c.w, access, view, encode.Flat, format)
 	}
 }
 

@@ -2,13 +2,13 @@ package web
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 )
 
 // Bounds of the table. A form may have a thousand fields, and an answer may be
@@ -108,7 +108,7 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 	cells := v.opts.Limit * (width + 1)
 	t := &resultTable{
 		form: form, path: formPath + "/submission/", hold: hold, result: form.NewResult(),
-		search: forms.Fold(v.opts.Filter.Search), view: v, Lang: v.tag,
+		search: query.Fold(v.opts.Filter.Search), view: v, Lang: v.tag,
 		cellSize: min(max(maxTableText/cells, minCell), maxCell),
 	}
 	if t.Whole = v.print || v.columns != nil && len(v.columns) <= maxWhole; t.Whole {
@@ -120,10 +120,7 @@ func newResultTable(form *forms.Form, formPath string, v *resultsView, hold func
 	return t
 }
 
-// errTableFull: no more rows fit into the table.
-var errTableFull = errors.New("the table is full")
-
-// add adds a submission.
+// add adds a submission, or sets Cut if it does not fit any more.
 func (t *resultTable) add(sub forms.Submission) error {
 	if err := t.result.Read(sub); err != nil {
 		return err
@@ -154,7 +151,7 @@ func (t *resultTable) add(sub forms.Submission) error {
 	}
 	if t.values++; t.values > maxValues {
 		t.Cut = true
-		return errTableFull
+		return nil
 	}
 	t.Rows = append(t.Rows, row)
 	return t.hold(t.values * cellHTML)
@@ -283,7 +280,7 @@ func (t *resultTable) setHead() {
 	}
 	for _, id := range ids {
 		rank, label, link := index.Rank(id), cmp.Or(v.lang.Say(metadataLabels[id]), id), prefix
-		times := forms.IsTimeColumn(id)
+		times := query.IsTimeColumn(id)
 		if times && t.form.Anonymous {
 			link = ""
 		}

@@ -1,6 +1,9 @@
 package web
 
-import "github.com/formulary/formulary/internal/forms"
+import (
+	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
+)
 
 // maxSplit bounds the figures in the table of a split summary.
 const maxSplit = 5000
@@ -55,7 +58,7 @@ type splitCell struct {
 	Status bool   // options are statuses
 }
 
-func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
+func newSplit(f *forms.Form, s query.Summary, page *resultsView) *splitView {
 	by := f.Field(*page.opts.By)
 	v := &splitView{Words: Words{clipLabel(by.Label), page.tag}, Status: by.Type == forms.Status, Cut: s.GroupsCut}
 	for _, group := range s.Groups {
@@ -77,14 +80,14 @@ func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 		}
 		if all.Numbers != nil {
 			if hasSum(f, rank) {
-				v.addNumbers(s.Groups, rank, l.Text("{0}, sum", label), func(n *forms.Numbers) string { return number(l, n.Sum) })
+				v.addNumbers(s.Groups, rank, l.Text("{0}, sum", label), func(n *query.Numbers) string { return number(l, n.Sum) })
 			}
-			v.addNumbers(s.Groups, rank, l.Text("{0}, mean", label), func(n *forms.Numbers) string { return mean(l, n.Mean) })
+			v.addNumbers(s.Groups, rank, l.Text("{0}, mean", label), func(n *query.Numbers) string { return mean(l, n.Mean) })
 		}
 		if all.Options != nil {
 			v.addOptions(s.Groups, rank, field)
 		} else {
-			answers := func(n *forms.Numbers) string { return l.Count(n.Count) }
+			answers := func(n *query.Numbers) string { return l.Count(n.Count) }
 			v.addNumbers(s.Groups, rank, l.Text("{0}, answers", label), answers)
 		}
 	}
@@ -93,7 +96,7 @@ func newSplit(f *forms.Form, s forms.Summary, page *resultsView) *splitView {
 
 // addNumbers adds a column of one figure.
 func (v *splitView) addNumbers(
-	groups []forms.Group, rank int, label string, figure func(*forms.Numbers) string,
+	groups []query.Group, rank int, label string, figure func(*query.Numbers) string,
 ) {
 	column := splitColumn{label, true}
 	v.Columns = append(v.Columns, column)
@@ -107,7 +110,7 @@ func (v *splitView) addNumbers(
 }
 
 // addOptions adds a column that says how often each option was chosen.
-func (v *splitView) addOptions(groups []forms.Group, rank int, field *forms.Field) {
+func (v *splitView) addOptions(groups []query.Group, rank int, field *forms.Field) {
 	column := splitColumn{clipLabel(field.Label), false}
 	v.Columns = append(v.Columns, column)
 	for i, group := range groups {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -90,21 +91,27 @@ func TestSplitIsBounded(t *testing.T) {
 	for i := range 49 {
 		f.Fields[0].Options = append(f.Fields[0].Options, strings.Repeat("x", i+1))
 	}
-	summarizer := f.NewSummarizer(time.UTC, 0)
-	for i := range int64(50) {
-		var entries []forms.Entry
-		for j, field := range f.Fields {
-			value := "a"
-			if j == 0 {
-				value = strings.Repeat("x", int(i))
+	rows := func(yield func(forms.Submission, error) bool) {
+		for i := range int64(50) {
+			var entries []forms.Entry
+			for j, field := range f.Fields {
+				value := "a"
+				if j == 0 {
+					value = strings.Repeat("x", int(i))
+				}
+				entries = append(entries, forms.Entry{FieldID: field.ID, Value: value})
 			}
-			entries = append(entries, forms.Entry{FieldID: field.ID, Value: value})
+			if !yield(forms.Submission{ID: i + 1, Entries: forms.EncodeEntries(nil, entries)}, nil) {
+				return
+			}
 		}
-		testkit.Must(t, summarizer.Add(forms.Submission{ID: i + 1, Entries: forms.EncodeEntries(nil, entries)}))
 	}
+	source := query.Source{Form: f, Zone: time.UTC, Scan: func(query.Range) query.Rows { return rows }}
+	sum, err := source.Summary(query.List{By: &by})
+	testkit.Must(t, err)
 	page := &resultsView{path: "/results", query: url.Values{}, lang: english}
 	page.opts.By = &by
-	if v := newSplit(f, summarizer.Summary(), page); len(v.Columns) != 33 || v.Left != 66 {
+	if v := newSplit(f, sum, page); len(v.Columns) != 33 || v.Left != 66 {
 		t.Errorf("%d columns, %d left", len(v.Columns), v.Left)
 	}
 }

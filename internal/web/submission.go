@@ -12,6 +12,7 @@ import (
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
 	"github.com/formulary/formulary/internal/markup"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 )
@@ -164,7 +165,7 @@ func (st stored) answers(typed filling) []answerView {
 		}
 	}
 	for _, e := range st.entries {
-		if !controls.fields.HasColumn(e.FieldID) {
+		if !query.HasColumn(controls.fields, e.FieldID) {
 			views = append(views, answerView{Label: e.FieldID, FieldID: e.FieldID, Value: e.Value, Files: with.files[e.FieldID]})
 		}
 	}

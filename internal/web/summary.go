@@ -10,6 +10,7 @@ import (
 	"github.com/formulary/formulary/internal/auth"
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/lang"
+	"github.com/formulary/formulary/internal/query"
 	"github.com/formulary/formulary/internal/service"
 )
 
@@ -32,7 +33,7 @@ type summaryKey struct {
 	lang   *lang.Language
 }
 
-func newSummaryKey(access *service.Access, user string, opts service.ListOptions) summaryKey {
+func newSummaryKey(access *service.Access, user string, opts query.List) summaryKey {
 	key := summaryKey{
 		form: access.Form, writes: access.Writes(), user: user, filter: fmt.Sprintf("%#v", opts.Filter),
 	}
@@ -60,16 +61,15 @@ func newSummaryCache(now auth.Clock) summaryCache {
 // within the caller's request, for all concurrent ones. If that is given up, another of
 // them computes it.
 func (c *call) summary(access *service.Access, v *resultsView) (*summaryView, error) {
-	if err := c.HoldSummary(access.Form.SummaryBytes(v.opts.By != nil)); err != nil {
+	if err := c.HoldSummary(query.SummaryBytes(access.Form, v.opts.By != nil)); err != nil {
 		return nil, err
 	}
 	key := newSummaryKey(access, c.Who.Name, v.opts)
 	key.lang = v.lang
 	compute := func(context.Context, summaryKey) (*summaryView, error) {
-		sum, err := access.Summary(c.Context(), service.ListOptions{ //nolint:contextcheck // of the request that computes it
-			Username: v.opts.Username, Filter: v.opts.Filter, By: v.opts.By,
-			Check: func() error { c.Log.Working(); return nil },
-		})
+		working := func() error { c.Log.Working(); return nil }
+		all := access.Submissions(c.Context(), working) //nolint:contextcheck // of the request that computes it
+		sum, err := all.Summary(query.List{Username: v.opts.Username, Filter: v.opts.Filter, By: v.opts.By})
 		if err != nil {
 			return nil, err
 		}

@@ -53,7 +53,7 @@ func TestSummaryKey(t *testing.T) {
 		t.Helper()
 		access, err := e.site.Backend.Service.Form(t.Context(), auth.Identity{Name: user}, 1, "feedback")
 		testkit.Must(t, err)
-		return newSummaryKey(access, user, request.ReadParams(query).SummaryOptions())
+		return newSummaryKey(access, user, request.ReadParams(query).Summary())
 	}
 	testkit.Same(t, "two who see all have summaries of their own", key("alice", ""), key("carol", ""))
 	distinct := map[summaryKey]string{}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/service"
+	"github.com/formulary/formulary/internal/query"
 )
 
 // changeView is when and by whom a submission was changed last.
@@ -41,8 +41,8 @@ func shownTime(f *forms.Form, t time.Time, zone *time.Location) moment {
 
 // refuseTimes refuses filters and orders that reveal more than the day of an anonymous
 // submission.
-func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
-	if opts.Sort != nil && (opts.Sort.ID == forms.ColumnID || forms.IsTimeColumn(opts.Sort.ID)) {
+func refuseTimes(opts query.List, invalid *forms.Invalid) {
+	if opts.Sort != nil && (opts.Sort.ID == forms.ColumnID || query.IsTimeColumn(opts.Sort.ID)) {
 		invalid.AddError(forms.Say("this form is anonymous: its submissions can't be sorted by time or id"))
 	}
 	for _, r := range opts.Filter.Rules {
@@ -50,7 +50,7 @@ func refuseTimes(opts service.ListOptions, invalid *forms.Invalid) {
 			invalid.AddError(forms.Say("this form is anonymous: its submissions can't be filtered by id"))
 		}
 		noDay := func(v string) bool { return v != "" && !forms.IsDay(v) }
-		if forms.IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, forms.Separator), noDay) {
+		if query.IsTimeColumn(r.FieldID) && slices.ContainsFunc(strings.Split(r.Value, forms.Separator), noDay) {
 			invalid.AddError(forms.Say("this form is anonymous: write a day, such as 2026-01-31, to filter by time"))
 		}
 	}

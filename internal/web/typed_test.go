@@ -39,7 +39,7 @@ func TestPromiseOfAnonymity(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEnv(t, map[string]string{"1-idea.md": tt.before})
 			stored := func() (n int) {
-				err := e.Store.Scan(t.Context(), store.Query{PageID: 1, FormID: "idea"}, func(forms.Submission) error { n++; return nil })
+				err := testkit.Each(e.Store.Scan(t.Context(), store.Query{PageID: 1, FormID: "idea"}), func(forms.Submission) error { n++; return nil })
 				testkit.Must(t, err)
 				return n
 			}

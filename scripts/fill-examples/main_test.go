@@ -59,7 +59,7 @@ func read(t *testing.T, svc *service.Service, engine store.Engine, page int64, i
 	r.Availability, err = access.Availability(t.Context())
 	testkit.Must(t, err)
 	query := store.Query{PageID: page, FormID: id, Changes: true}
-	testkit.Must(t, engine.Scan(t.Context(), query, func(sub forms.Submission) error {
+	testkit.Must(t, testkit.Each(engine.Scan(t.Context(), query), func(sub forms.Submission) error {
 		sub.Entries = slices.Clone(sub.Entries)
 		r.submissions = append(r.submissions, sub)
 		return nil

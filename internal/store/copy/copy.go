@@ -99,7 +99,7 @@ func prepare(ctx context.Context, from, to store.Engine) error {
 	return engine.Wrap(err, "mark the copy as unfinished")
 }
 
-// copier stores what a dump visits.
+// copier stores what a dump yields.
 type copier struct {
 	to       store.Engine
 	source   *checksum
@@ -111,52 +111,52 @@ type copier struct {
 }
 
 func (c *copier) run(ctx context.Context, from store.Engine) error {
-	err := from.Dump(ctx, func(r store.Record) (err error) {
-		c.source.add(r)
-		r.Entries = slices.Clone(r.Entries) // it is valid until visit returns
-		if r.Files, err = c.stageFiles(ctx, r); err != nil {
-			return fmt.Errorf("submission %d: %w", r.ID, err)
+	for d, err := range from.Dump(ctx) {
+		switch {
+		case err != nil:
+		case d.Event != nil:
+			c.source.addEvent(*d.Event)
+			c.events = append(c.events, *d.Event)
+		default:
+			err = c.add(ctx, d.Record)
 		}
-		if n := len(c.batch); n == 0 || c.batch[n-1].Definition != r.Definition { // else it is one text in memory
-			c.bytes += len(r.Definition.Text)
+		isFull := max(len(c.batch), len(c.events)) == batchRows || c.bytes >= batchBytes || c.staged >= batchFileBytes
+		if err == nil && isFull {
+			err = c.load(ctx)
 		}
-		c.batch = append(c.batch, r)
-		c.bytes += len(r.Entries)
-		for _, step := range r.History {
-			c.bytes += 500 // about what a step takes in memory
-			for id, value := range step.Before {
-				c.bytes += len(id) + len(value)
-			}
+		if err != nil {
+			return err
 		}
-		if len(c.batch) == batchRows || c.bytes >= batchBytes || c.staged >= batchFileBytes {
-			return c.load(ctx)
-		}
-		return nil
-	}, func(e store.Event) error {
-		c.source.addEvent(e)
-		if c.events = append(c.events, e); len(c.events) == batchRows {
-			return c.loadEvents(ctx)
-		}
-		return nil
-	})
-	if err == nil && len(c.batch) > 0 {
-		err = c.load(ctx)
 	}
+	if err := c.load(ctx); err != nil {
+		return err
+	}
+	keeps, err := from.Keeps(ctx)
 	if err == nil {
-		err = c.loadEvents(ctx)
-	}
-	keeps, keepsErr := from.Keeps(ctx)
-	if err = cmp.Or(err, keepsErr); err == nil {
 		c.source.addKeeps(keeps)
 		err = c.to.LoadKeeps(ctx, keeps)
 	}
 	return err
 }
 
-func (c *copier) loadEvents(ctx context.Context) error {
-	err := c.to.LoadEvents(ctx, c.events)
-	c.events = c.events[:0]
-	return err
+func (c *copier) add(ctx context.Context, r store.Record) (err error) {
+	c.source.add(r)
+	r.Entries = slices.Clone(r.Entries) // it is valid as long as the loop is at this record
+	if r.Files, err = c.stageFiles(ctx, r); err != nil {
+		return fmt.Errorf("submission %d: %w", r.ID, err)
+	}
+	if n := len(c.batch); n == 0 || c.batch[n-1].Definition != r.Definition { // else it is one text in memory
+		c.bytes += len(r.Definition.Text)
+	}
+	c.batch = append(c.batch, r)
+	c.bytes += len(r.Entries)
+	for _, step := range r.History {
+		c.bytes += 500 // about what a step takes in memory
+		for id, value := range step.Before {
+			c.bytes += len(id) + len(value)
+		}
+	}
+	return nil
 }
 
 // stageFiles copies the contents of a submission's files, and returns the files
@@ -180,12 +180,20 @@ func (c *copier) stageFiles(ctx context.Context, r store.Record) ([]forms.Stored
 	return files, nil
 }
 
+// load stores the batch and the events.
 func (c *copier) load(ctx context.Context) error {
-	if err := c.to.Load(ctx, c.batch); err != nil {
-		return err
+	if len(c.batch) > 0 {
+		if err := c.to.Load(ctx, c.batch); err != nil {
+			return err
+		}
+		c.progress(c.source.count)
 	}
-	c.batch, c.bytes, c.staged = c.batch[:0], 0, 0
-	c.progress(c.source.count)
+	if len(c.events) > 0 {
+		if err := c.to.LoadEvents(ctx, c.events); err != nil {
+			return err
+		}
+	}
+	c.batch, c.events, c.bytes, c.staged = c.batch[:0], c.events[:0], 0, 0
 	return nil
 }
 
@@ -212,7 +220,15 @@ func copySettings(ctx context.Context, from, to store.Engine) error {
 // compare reads a copy, and returns ErrDifferent if it is not what was copied.
 func compare(ctx context.Context, to store.Engine, want *checksum, progress Progress) error {
 	found := newChecksum()
-	err := to.Dump(ctx, func(r store.Record) error {
+	for d, err := range to.Dump(ctx) {
+		if err != nil {
+			return err
+		}
+		if d.Event != nil {
+			found.addEvent(*d.Event)
+			continue
+		}
+		r := d.Record
 		found.add(r)
 		if found.count%batchRows == 0 {
 			progress("comparing", unit, found.count, want.count)
@@ -223,13 +239,9 @@ func compare(ctx context.Context, to store.Engine, want *checksum, progress Prog
 				return fmt.Errorf("%w: submission %d: %w", ErrDifferent, r.ID, err)
 			}
 		}
-		return nil
-	}, func(e store.Event) error {
-		found.addEvent(e)
-		return nil
-	})
-	keeps, keepsErr := to.Keeps(ctx)
-	if err = cmp.Or(err, keepsErr); err != nil {
+	}
+	keeps, err := to.Keeps(ctx)
+	if err != nil {
 		return err
 	}
 	found.addKeeps(keeps)

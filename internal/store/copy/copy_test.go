@@ -17,6 +17,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	copystore "github.com/formulary/formulary/internal/store/copy"
 	"github.com/formulary/formulary/internal/store/enginetest"
+	"github.com/formulary/formulary/internal/store/storetest"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
@@ -103,7 +104,7 @@ func giveUp(t *testing.T, s store.Engine) {
 // dump returns all submissions and events, without the ids that a copy has anew.
 func dump(t *testing.T, s store.Engine) (all []store.Record, events []store.Event) {
 	t.Helper()
-	must(t, s.Dump(t.Context(), func(r store.Record) error {
+	must(t, storetest.EachDumped(s.Dump(t.Context()), func(r store.Record) error {
 		r.Entries, r.Open = bytes.Clone(r.Entries), nil
 		for i := range r.Files {
 			r.Files[i].ID = 0

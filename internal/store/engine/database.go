@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
 	"time"
 
@@ -63,6 +64,20 @@ type Common struct {
 	SQLCountNamed string
 	// SQLCountForms selects page, form and number of submissions, up to $3, of forms on the pages $1 to $2.
 	SQLCountForms string
+}
+
+// Sequence yields what run yields, and then its error. run ends when yield returns false.
+func Sequence[T any](run func(yield func(T) bool) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		goesOn := true
+		err := run(func(v T) bool {
+			goesOn = yield(v, nil)
+			return goesOn
+		})
+		if err != nil && goesOn {
+			yield(*new(T), err)
+		}
+	}
 }
 
 // QueryRow copies the first row of a statement. No row is ErrNotFound.

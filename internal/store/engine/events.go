@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ const (
 	sqlEvents = `SELECT id, hook, recipient, page_id, form_id, submission, type, created, message, COALESCE(title, ''), COALESCE(language, ''),
 		anonymous, COALESCE(failed, 0), COALESCE(error, '') FROM {events}`
 	SQLWaiting   = sqlEvents + ` WHERE {queue} AND failed IS NULL ORDER BY id LIMIT $5`
-	SQLAllEvents = sqlEvents + ` ORDER BY id`
+	sqlAllEvents = sqlEvents + ` ORDER BY id`
 
 	SQLDelivered = `DELETE FROM events WHERE {queue} AND failed IS NULL AND id {in}$5{end}`
 	// SQLRemoveDelivered does not wait for the disk: if the database crashes, an event is sent again.
@@ -100,11 +101,7 @@ func (c Common) LeaseQueue(ctx context.Context, q store.Queue, lease time.Durati
 	}
 	if err == nil {
 		err = c.Database.Query(ctx, func(next Next) {
-			leased.Events = nil
-			_ = VisitEvents(next, func(e store.Event) error {
-				leased.Events = append(leased.Events, e)
-				return nil
-			})
+			leased.Events = slices.Collect(readEvents(next))
 		}, SQLWaiting, append(queue, int64(limit))...)
 	}
 	if err == nil && len(leased.Events) == 0 {
@@ -140,16 +137,30 @@ func queueArgs(q store.Queue) []any {
 	return slices.Clip([]any{q.Hook, q.Recipient, q.PageID, q.FormID})
 }
 
-// VisitEvents calls visit for the rows of SQLAllEvents, until visit returns an error.
-func VisitEvents(next Next, visit func(store.Event) error) (err error) {
-	var e store.Event
-	var created, failed int64
-	for err == nil && next(&e.ID, &e.Hook, &e.Recipient, &e.PageID, &e.FormID, &e.Submission, &e.Type, &created,
-		&e.Message, &e.Title, &e.Language, &e.Anonymous, &failed, &e.Error) {
-		e.Created, e.Failed = time.UnixMilli(created).UTC(), timeOrZero(failed)
-		err = visit(e)
+// readEvents returns the rows of SQLWaiting or sqlAllEvents.
+func readEvents(next Next) iter.Seq[store.Event] {
+	return func(yield func(store.Event) bool) {
+		var e store.Event
+		var created, failed int64
+		for next(&e.ID, &e.Hook, &e.Recipient, &e.PageID, &e.FormID, &e.Submission, &e.Type, &created,
+			&e.Message, &e.Title, &e.Language, &e.Anonymous, &failed, &e.Error) {
+			e.Created, e.Failed = time.UnixMilli(created).UTC(), timeOrZero(failed)
+			if !yield(e) {
+				return
+			}
+		}
 	}
-	return err
+}
+
+// DumpEvents yields all events.
+func DumpEvents(ctx context.Context, db Querier, yield func(store.Dumped) bool) error {
+	return db.Query(ctx, func(next Next) {
+		for e := range readEvents(next) {
+			if !yield(store.Dumped{Event: &e}) {
+				return
+			}
+		}
+	}, sqlAllEvents)
 }
 
 // timeOrZero returns a time that is stored in milliseconds since 1970, or as 0 if there is none.

@@ -93,42 +93,45 @@ type part struct {
 	err  error
 }
 
-// Scan visits all rows of a query, in the order in which read delivers them. The
-// first rows are visited before more are read: often they are enough. From then on
-// the next rows are read while these are visited: the database and the answer to the
+// Scan yields all rows of a query, in the order in which read delivers them. The
+// first rows are yielded before more are read: often they are enough. From then on
+// the next rows are read while these are yielded: the database and the answer to the
 // client share the cores.
-func (read ListReader) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	if len(q.IDs) > store.MaxIDs {
-		return fmt.Errorf("a query has %d ids, at most %d are allowed", len(q.IDs), store.MaxIDs)
-	}
-	if q.IDs != nil {
-		q.Descending, q.After = false, 0
-	}
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	ahead := make(chan part, 1)
-	p := read.part(ctx, q, FirstRows)
-	for first := true; p.err == nil; first = false {
-		rest, more := p.rows.nextQuery(q)
-		limit := p.rows.nextLimit()
-		if more && !first {
-			reading.Go(func() { ahead <- read.part(ctx, rest, limit) })
+func (read ListReader) Scan(ctx context.Context, all store.Query) store.Submissions {
+	return Sequence(func(yield func(forms.Submission) bool) error {
+		q := all
+		if len(q.IDs) > store.MaxIDs {
+			return fmt.Errorf("a query has %d ids, at most %d are allowed", len(q.IDs), store.MaxIDs)
 		}
-		err := p.rows.visit(q, visit)
-		p.rows.recycle()
-		switch {
-		case err != nil || !more:
-			return err
-		case first:
-			p = read.part(ctx, rest, limit)
-		default:
-			p = <-ahead
+		if q.IDs != nil {
+			q.Descending, q.After = false, 0
 		}
-		q = rest
-	}
-	return p.err
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ahead := make(chan part, 1)
+		p := read.part(ctx, q, FirstRows)
+		for first := true; p.err == nil; first = false {
+			rest, more := p.rows.nextQuery(q)
+			limit := p.rows.nextLimit()
+			if more && !first {
+				reading.Go(func() { ahead <- read.part(ctx, rest, limit) })
+			}
+			goesOn, err := p.rows.yield(q, yield)
+			p.rows.recycle()
+			switch {
+			case err != nil || !goesOn || !more:
+				return err
+			case first:
+				p = read.part(ctx, rest, limit)
+			default:
+				p = <-ahead
+			}
+			q = rest
+		}
+		return p.err
+	})
 }
 
 // part reads the first rows of a query, at most limit.
@@ -172,7 +175,7 @@ func (r *Rows) nextQuery(q store.Query) (rest store.Query, more bool) {
 	return rest, more
 }
 
-func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {
+func (r *Rows) yield(q store.Query, yield func(forms.Submission) bool) (goesOn bool, err error) {
 	start := 0
 	for i := range r.List {
 		row := &r.List[i]
@@ -183,15 +186,14 @@ func (r *Rows) visit(q store.Query, visit func(forms.Submission) error) error {
 		}
 		if q.Changes {
 			sub.Changed, sub.Changer = time.UnixMilli(row.changed).UTC(), row.changer
-			var err error
 			if sub.Files, err = forms.DecodeFiles(r.Text[row.end:row.next]); err != nil {
-				return err
+				return false, err
 			}
 		}
-		if err := visit(sub); err != nil {
-			return err
+		if !yield(sub) {
+			return false, nil
 		}
 		start = row.next
 	}
-	return nil
+	return true, nil
 }

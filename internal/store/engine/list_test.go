@@ -54,7 +54,7 @@ func TestScan(t *testing.T) {
 			var asked []store.Query
 			var seen []forms.Submission
 			q := store.Query{PageID: 7, FormID: "form", Limit: tt.limit}
-			testkit.Must(t, table(tt.rows, 4, &asked).Scan(t.Context(), q, collect(&seen)))
+			testkit.Must(t, testkit.Each(table(tt.rows, 4, &asked).Scan(t.Context(), q), collect(&seen)))
 			if len(seen) != tt.want || len(asked) != tt.asks {
 				t.Fatalf("%d rows by %d queries, want %d by %d", len(seen), len(asked), tt.want, tt.asks)
 			}
@@ -81,7 +81,7 @@ func TestScanStopsAtAFailedRead(t *testing.T) {
 		return whole(ctx, c, q)
 	})
 	var seen []forms.Submission
-	if err := read.Scan(t.Context(), store.Query{}, collect(&seen)); !errors.Is(err, errBroken) || len(seen) != 4 {
+	if err := testkit.Each(read.Scan(t.Context(), store.Query{}), collect(&seen)); !errors.Is(err, errBroken) || len(seen) != 4 {
 		t.Errorf("%d rows, %v", len(seen), err)
 	}
 }
@@ -134,7 +134,7 @@ func TestRowsRead(t *testing.T) {
 		{"large rows after small ones", 0, 3000, func(id int64) int { return 10 + int(id/2000)*MaxListBytes }, 3001, 1003},
 	} {
 		read, parts := 0, 0
-		err := ListReader(func(_ context.Context, c *Rows, q store.Query) error {
+		reader := ListReader(func(_ context.Context, c *Rows, q store.Query) error {
 			for id := q.After + 1; id <= 20_000; id++ {
 				if c.Full() {
 					break
@@ -146,13 +146,14 @@ func TestRowsRead(t *testing.T) {
 				t.Errorf("%s: a part of %d rows and %d bytes", tt.what, len(c.List), len(c.Text))
 			}
 			return nil
-		}).Scan(t.Context(), store.Query{Limit: tt.limit}, func(sub forms.Submission) error {
-			if sub.ID == int64(tt.visit) {
-				return errBroken
-			}
-			return nil
 		})
-		if err != nil && !errors.Is(err, errBroken) || read > tt.most || parts > tt.parts {
+		var err error
+		for sub, failed := range reader.Scan(t.Context(), store.Query{Limit: tt.limit}) {
+			if err = failed; sub.ID == int64(tt.visit) {
+				break
+			}
+		}
+		if err != nil || read > tt.most || parts > tt.parts {
 			t.Errorf("%s: %d rows in %d parts were read, want at most %d in %d: %v", tt.what, read, parts, tt.most, tt.parts, err)
 		}
 	}

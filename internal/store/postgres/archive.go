@@ -1,10 +1,10 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,41 +18,36 @@ const fetchRows = 16
 
 // Dump implements store.Archive. It fetches rows through a cursor, because the
 // contents of their files are read over the same connection.
-func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event func(store.Event) error) error {
-	var visitErr error
-	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err := s.transact(ctx, snapshot, func(tx pgx.Tx) error {
-		for _, sql := range []string{sqlUseIndex, sqlDump} {
-			if _, err := tx.Exec(ctx, sql); err != nil {
-				return err
-			}
-		}
-		complete := engine.RecordReader(ctx, querier{tx.Conn()})
-		for {
-			records, err := fetch(ctx, tx, complete)
-			if err != nil {
-				return err
-			}
-			if len(records) == 0 {
-				break
-			}
-			for _, r := range records {
-				if visitErr = visit(r); visitErr != nil {
-					return visitErr
-				}
-			}
-		}
-		if event == nil {
-			return nil
-		}
-		visitAll := func(next engine.Next) { visitErr = engine.VisitEvents(next, event) }
-		err := querier{tx.Conn()}.Query(ctx, visitAll, engine.SQLAllEvents)
-		return cmp.Or(visitErr, err)
+func (s *Store) Dump(ctx context.Context) iter.Seq2[store.Dumped, error] {
+	return engine.Sequence(func(yield func(store.Dumped) bool) error {
+		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+		err := s.transact(ctx, options, func(tx pgx.Tx) error { return dump(ctx, tx, yield) })
+		return engine.Wrap(err, "dump submissions")
 	})
-	if visitErr != nil {
-		return visitErr
+}
+
+func dump(ctx context.Context, tx pgx.Tx, yield func(store.Dumped) bool) error {
+	for _, sql := range []string{sqlUseIndex, sqlDump} {
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return err
+		}
 	}
-	return engine.Wrap(err, "dump submissions")
+	snapshot := querier{tx.Conn()}
+	complete := engine.RecordReader(ctx, snapshot)
+	for {
+		records, err := fetch(ctx, tx, complete)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			return engine.DumpEvents(ctx, snapshot, yield)
+		}
+		for _, r := range records {
+			if !yield(store.Dumped{Record: r}) {
+				return nil
+			}
+		}
+	}
 }
 
 // fetch returns the next rows of a dump.

@@ -15,7 +15,7 @@ func TestLongDumpIsOneSnapshot(t *testing.T) {
 	const count = 2*fetchRows + fetchRows/2
 	insertRows(t, url, 1, count, `{}`)
 	next := int64(0)
-	err := s.Dump(ctx, func(r store.Record) error {
+	err := storetest.EachDumped(s.Dump(ctx), func(r store.Record) error {
 		if next == 0 {
 			exec(t, url, `DELETE FROM submissions WHERE id > 10`)
 		}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -91,21 +90,29 @@ func (s *Store) readSettled(ctx context.Context) (upTo int64, err error) {
 }
 
 // follow is Scan with Settled. A scan has all rows that were settled before it begins, so another scan follows a look.
-func (s *Store) follow(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	for waited := false; ; waited = true {
-		upTo := s.settled.upTo.Load()
-		err := engine.ListReader(s.readPart).Scan(ctx, q, func(sub forms.Submission) error {
-			if sub.ID > upTo {
+func (s *Store) follow(ctx context.Context, from store.Query) store.Submissions {
+	return engine.Sequence(func(yield func(forms.Submission) bool) error {
+		q := from
+		for waited := false; ; waited = true {
+			upTo, unsettled := s.settled.upTo.Load(), false
+			for sub, err := range engine.ListReader(s.readPart).Scan(ctx, q) {
+				if unsettled = sub.ID > upTo; unsettled {
+					break
+				}
+				if err != nil || !yield(sub) {
+					return err
+				}
+				q.After, q.Limit = sub.ID, max(q.Limit-1, 0) // it ends by itself before a Limit is 0
+			}
+			switch {
+			case !unsettled:
+				return nil
+			case waited:
 				return store.ErrUnsettled
 			}
-			q.After, q.Limit = sub.ID, max(q.Limit-1, 0) // it ends by itself before a Limit is 0
-			return visit(sub)
-		})
-		if waited || !errors.Is(err, store.ErrUnsettled) {
-			return err
+			if err := s.settled.wait(ctx); err != nil {
+				return err
+			}
 		}
-		if err := s.settled.wait(ctx); err != nil {
-			return err
-		}
-	}
+	})
 }

@@ -20,7 +20,7 @@ import (
 // followed returns the ids of a list that goes on after one.
 func followed(s *Store, after int64, limit int) (ids []int64, err error) {
 	q := store.Query{PageID: 1, FormID: "form", After: after, Limit: limit, Settled: true}
-	err = s.Scan(ctx, q, func(sub forms.Submission) error { ids = append(ids, sub.ID); return nil })
+	err = testkit.Each(s.Scan(ctx, q), func(sub forms.Submission) error { ids = append(ids, sub.ID); return nil })
 	return ids, err
 }
 
@@ -92,7 +92,7 @@ func follow(s *Store, found *[]int64, ended func() bool) error {
 		last = ended()
 		upTo, err := s.readSettled(ctx)
 		if err == nil {
-			err = s.Scan(ctx, q, func(sub forms.Submission) error {
+			err = testkit.Each(s.Scan(ctx, q), func(sub forms.Submission) error {
 				if sub.ID <= upTo {
 					*found = append(*found, sub.ID)
 				}

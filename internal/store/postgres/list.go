@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
@@ -21,11 +20,11 @@ const maxDiscard = 1 << 20
 var rawFormats = pgx.QueryResultFormats{pgx.BinaryFormatCode} // one for all columns
 
 // Scan implements store.Store.
-func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
+func (s *Store) Scan(ctx context.Context, q store.Query) store.Submissions {
 	if q.Settled {
-		return s.follow(ctx, q, visit)
+		return s.follow(ctx, q)
 	}
-	return engine.ListReader(s.readPart).Scan(ctx, q, visit)
+	return engine.ListReader(s.readPart).Scan(ctx, q)
 }
 
 func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 	"github.com/formulary/formulary/internal/store/storetest"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 func insertRows(t *testing.T, url string, from, to int, fields string) {
@@ -50,7 +51,7 @@ func TestPartsOfListsAreSmall(t *testing.T) {
 				last = c.Last
 			}
 			storetest.Same(t, "rows in parts", q.After, int64(count))
-			err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+			err := testkit.Each(s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(sub forms.Submission) error {
 				if next++; sub.ID != next {
 					return fmt.Errorf("submission %d, where %d is next", sub.ID, next)
 				}
@@ -85,7 +86,7 @@ func TestRowsByIDAreReadTogether(t *testing.T) {
 		ids[i] = int64(len(ids) - i)
 	}
 	q, rows := store.Query{PageID: 1, FormID: "form", IDs: ids}, 0
-	must(t, s.Scan(ctx, q, func(forms.Submission) error { rows++; return nil }))
+	must(t, testkit.Each(s.Scan(ctx, q), func(forms.Submission) error { rows++; return nil }))
 	var statements int
 	const executed = `SELECT custom_plans + generic_plans FROM pg_prepared_statements WHERE statement = $1`
 	read := func(next engine.Next) { next(&statements) }

@@ -175,8 +175,8 @@ func TestStopped(t *testing.T) {
 		_, count := s.Count(ctx)
 		return map[string]error{
 			"create": create, "get": get, "update": update, "claim": claim, "count": count, "ping": s.Ping(ctx),
-			"scan": s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return nil }),
-			"dump": s.Dump(ctx, func(store.Record) error { return nil }, nil),
+			"scan": testkit.Each(s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(forms.Submission) error { return nil }),
+			"dump": storetest.EachDumped(s.Dump(ctx), func(store.Record) error { return nil }, nil),
 			"load": s.Load(ctx, []store.Record{{Submission: forms.Submission{ID: 77, PageID: 1, FormID: "form", Entries: forms.EncodeEntries(nil, nil)}}}),
 		}
 	}

@@ -164,7 +164,7 @@ func TestPlansAreKept(t *testing.T) {
 		must(t, testkit.ErrorOf(s.Get(ctx, keyOf(sub))))
 		for _, user := range []*string{nil, &sub.Username} {
 			q := store.Query{PageID: sub.PageID, FormID: sub.FormID, Username: user, Descending: true, Limit: 1}
-			must(t, s.Scan(ctx, q, func(forms.Submission) error { return nil }))
+			must(t, testkit.Each(s.Scan(ctx, q), func(forms.Submission) error { return nil }))
 		}
 		must(t, testkit.ErrorOf(s.Update(ctx, keyOf(sub), set("field", "y"))))
 		must(t, s.Delete(ctx, keyOf(sub), nil))

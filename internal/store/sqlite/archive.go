@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -21,51 +22,55 @@ const sqlDump = `SELECT ` + sqlSubmission + `, page_id, form_id, row_id, ifnull(
 
 // Dump implements store.Archive. It has a connection of its own: the writer
 // waits for those of the pool when the WAL has grown long.
-func (s *Store) Dump(ctx context.Context, visit func(store.Record) error, event func(store.Event) error) error {
-	s.dumps.RLock()
-	defer s.dumps.RUnlock()
-	if err := s.pool.with(ctx, func(*connection) error { return nil }); err != nil { // closed
-		return err
-	}
-	conn, err := s.pool.connect(ctx)
-	if err != nil {
-		return classify(err)
-	}
-	defer conn.Close()
-	if err := conn.Exec(`BEGIN`); err != nil { // the end of the connection ends it
-		return classify(err)
-	}
-	err = dumpRows(ctx, conn, visit)
-	if err != nil || event == nil {
-		return err
-	}
-	var eventErr error
-	err = conn.Query(ctx, func(next engine.Next) { eventErr = engine.VisitEvents(next, event) }, engine.SQLAllEvents)
-	return cmp.Or(eventErr, classify(err))
-}
-
-// dumpRows visits the submissions. To be called in a read transaction.
-func dumpRows(ctx context.Context, conn *connection, visit func(store.Record) error) error {
-	var visitErr error
-	complete := engine.RecordReader(ctx, conn)
-	err := conn.query(sqlDump, func(rows *sqlite3.Stmt) error {
-		for visitErr == nil && rows.Step() {
-			key := store.Key{PageID: rows.ColumnInt64(6), FormID: rows.ColumnText(7), ID: submissionID(rows.ColumnInt64(8))}
-			sub, err := readSubmission(rows, key)
-			r := store.Record{
-				Submission: sub, SubmitterKey: rows.ColumnText(9), Key: rows.ColumnText(10), Body: rows.ColumnText(11),
-			}
-			copy(r.Definition.Hash[:], rows.ColumnRawBlob(12))
-			if err == nil {
-				err = complete(&r)
-			}
-			if visitErr = cmp.Or(ctx.Err(), err); visitErr == nil {
-				visitErr = visit(r)
+func (s *Store) Dump(ctx context.Context) iter.Seq2[store.Dumped, error] {
+	return engine.Sequence(func(yield func(store.Dumped) bool) error {
+		s.dumps.RLock()
+		defer s.dumps.RUnlock()
+		if err := s.pool.with(ctx, func(*connection) error { return nil }); err != nil { // closed
+			return err
+		}
+		conn, err := s.pool.connect(ctx)
+		if err != nil {
+			return classify(err)
+		}
+		defer conn.Close()
+		if err := conn.Exec(`BEGIN`); err != nil { // the end of the connection ends it
+			return classify(err)
+		}
+		for r, err := range dumpRows(ctx, conn) {
+			if err != nil || !yield(store.Dumped{Record: r}) {
+				return err
 			}
 		}
-		return nil
+		return classify(engine.DumpEvents(ctx, conn, yield))
 	})
-	return cmp.Or(visitErr, classify(err))
+}
+
+// dumpRows yields the submissions. To be called in a read transaction.
+func dumpRows(ctx context.Context, conn *connection) iter.Seq2[store.Record, error] {
+	return engine.Sequence(func(yield func(store.Record) bool) error {
+		complete := engine.RecordReader(ctx, conn)
+		return classify(conn.query(sqlDump, func(rows *sqlite3.Stmt) error {
+			for rows.Step() {
+				r, err := readRecord(rows, complete)
+				if err = cmp.Or(ctx.Err(), err); err != nil || !yield(r) {
+					return err
+				}
+			}
+			return nil
+		}))
+	})
+}
+
+func readRecord(row *sqlite3.Stmt, complete func(*store.Record) error) (r store.Record, err error) {
+	key := store.Key{PageID: row.ColumnInt64(6), FormID: row.ColumnText(7), ID: submissionID(row.ColumnInt64(8))}
+	r.Submission, err = readSubmission(row, key)
+	r.SubmitterKey, r.Key, r.Body = row.ColumnText(9), row.ColumnText(10), row.ColumnText(11)
+	copy(r.Definition.Hash[:], row.ColumnRawBlob(12))
+	if err == nil {
+		err = complete(&r)
+	}
+	return r, err
 }
 
 // Load implements store.Archive.

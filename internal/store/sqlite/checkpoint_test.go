@@ -160,7 +160,7 @@ func TestWALStaysBounded(t *testing.T) {
 	for range 3 {
 		readers.Go(func() {
 			for !done.Load() {
-				err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Limit: 1}, func(forms.Submission) error { return nil })
+				err := testkit.Each(s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Limit: 1}), func(forms.Submission) error { return nil })
 				if err != nil {
 					t.Errorf("scan: %v", err)
 					return

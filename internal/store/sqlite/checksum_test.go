@@ -36,7 +36,7 @@ func readAll(dir string) (found map[int64]string, err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	found = map[int64]string{}
-	err = s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+	err = testkit.Each(s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(sub forms.Submission) error {
 		found[sub.ID] = sub.Username + " " + sub.Created.String() + " " + string(sub.Entries)
 		return nil
 	})

@@ -6,14 +6,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
 	"github.com/formulary/formulary/internal/store/engine"
 )
 
 // Scan implements store.Store.
-func (s *Store) Scan(ctx context.Context, q store.Query, visit func(forms.Submission) error) error {
-	return engine.ListReader(s.readPart).Scan(ctx, q, visit)
+func (s *Store) Scan(ctx context.Context, q store.Query) store.Submissions {
+	return engine.ListReader(s.readPart).Scan(ctx, q)
 }
 
 func (s *Store) readPart(ctx context.Context, c *engine.Rows, q store.Query) error {

@@ -295,7 +295,7 @@ func TestRowIDs(t *testing.T) {
 		for i, descending := range []bool{false, true} {
 			count := 0
 			q := store.Query{PageID: 1, FormID: "form", After: after, Descending: descending}
-			must(t, s.Scan(ctx, q, func(forms.Submission) error { count++; return nil }))
+			must(t, testkit.Each(s.Scan(ctx, q), func(forms.Submission) error { count++; return nil }))
 			storetest.Same(t, fmt.Sprintf("listed after %d, descending %v", after, descending), count, want[i])
 		}
 	}

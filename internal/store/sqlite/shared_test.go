@@ -109,7 +109,7 @@ func TestPurgeWhileAnotherProcessReads(t *testing.T) {
 	s, reader := openStore(t, dir), openForReading(t, dir)
 	s.writer.wal.patience = time.Millisecond
 	mustCreate(t, s, sample("x"))
-	err := reader.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error {
+	err := testkit.Each(reader.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(forms.Submission) error {
 		return reader.pool.with(ctx, func(conn *connection) error {
 			must(t, conn.Exec(`BEGIN; SELECT * FROM submissions`))
 			err := s.Purge(ctx)

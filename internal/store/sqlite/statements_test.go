@@ -103,7 +103,7 @@ func TestStatementsAreCompiledOnce(t *testing.T) {
 		must(t, err)
 		_, err = s.Latest(ctx, amy)
 		if err == nil {
-			err = s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Username: &amy}, func(forms.Submission) error { return nil })
+			err = testkit.Each(s.Scan(ctx, store.Query{PageID: 1, FormID: "form", Username: &amy}), func(forms.Submission) error { return nil })
 		}
 		must(t, err)
 	}

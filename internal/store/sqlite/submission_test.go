@@ -64,7 +64,7 @@ func TestChunksAreSmall(t *testing.T) {
 				t.Errorf("%d rows of %d bytes in one read", len(first.List), len(first.Text))
 			}
 			next := int64(0)
-			err := s.Scan(ctx, q, func(sub forms.Submission) error {
+			err := testkit.Each(s.Scan(ctx, q), func(sub forms.Submission) error {
 				if next++; sub.ID != next || string(sub.Entries) != fields {
 					t.Fatalf("submission %d, where %d is next", sub.ID, next)
 				}

@@ -192,11 +192,14 @@ func checkContent(ctx context.Context, conn *connection, progress Progress) (rep
 	if err != nil {
 		return report, err
 	}
-	err = dumpRows(ctx, conn, func(r store.Record) error {
+	for r, err := range dumpRows(ctx, conn) {
+		if err != nil {
+			return report, err
+		}
 		if report.Submissions++; report.Submissions%1000 == 0 {
 			progress("checking", "submissions", report.Submissions, total)
 		}
-		_, err := r.Entries.Decode()
+		_, err = r.Entries.Decode()
 		found.add(engine.Wrap(cmp.Or(err, r.Entries.CheckIDs(r.ID)), "submission %d", r.ID))
 		for _, f := range r.Files {
 			file := r.Open(f)
@@ -204,10 +207,6 @@ func checkContent(ctx context.Context, conn *connection, progress Progress) (rep
 			_ = file.Close() // it has been read
 			report.Files++
 		}
-		return nil
-	})
-	if err != nil {
-		return report, err
 	}
 	progress("checking", "submissions", report.Submissions, total)
 	return report, found.err()

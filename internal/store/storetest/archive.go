@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,12 +15,13 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var archiveTests = []test{
 	{"dump visits all, in the order of their keys", testDump},
 	{"dump of many rows, and of large ones", testDumpMany},
-	{"an error of visit ends a dump", testDumpVisitError},
+	{"the loop of a dump can be left", testLeftDump},
 	{"a dump is one snapshot", testDumpSnapshot},
 	{"visit may write to the store", testDumpVisitWrites},
 	{"submissions are counted", testCount},
@@ -36,7 +38,7 @@ func decodeRow(t rapid.TB, r store.Record) row {
 func (b *bench) dump(t rapid.TB) []row {
 	t.Helper()
 	var rows []row
-	err := b.Dump(ctx, func(r store.Record) error {
+	err := EachDumped(b.Dump(ctx), func(r store.Record) error {
 		rows = append(rows, decodeRow(t, r))
 		return nil
 	}, nil)
@@ -96,21 +98,16 @@ func testDumpMany(t *testing.T, b *bench) {
 	Same(t, "dumped", b.dump(t), want)
 }
 
-func testDumpVisitError(t *testing.T, b *bench) {
+func testLeftDump(t *testing.T, b *bench) {
 	all := b.fillForms(t)
-	enough := errors.New("enough")
 	for _, stop := range []int{1, 2, len(all)} {
-		visited := 0
-		err := b.Dump(ctx, func(store.Record) error {
-			if visited++; visited == stop {
-				return enough
+		rows := 0
+		for _, err := range b.Dump(ctx) {
+			if rows++; err != nil || rows == stop {
+				break
 			}
-			return nil
-		}, nil)
-		if err != enough { //nolint:errorlint // as it is, not wrapped
-			t.Errorf("dump: %v, want %v itself", err, enough)
 		}
-		Same(t, "visited", visited, stop)
+		Same(t, "rows", rows, stop)
 	}
 	Same(t, "a dump after those", len(b.dump(t)), len(all))
 }
@@ -122,7 +119,7 @@ func testDumpSnapshot(t *testing.T, b *bench) {
 		want = append(want, row{record: r})
 	}
 	var got []row
-	err := b.Dump(ctx, func(r store.Record) error {
+	err := EachDumped(b.Dump(ctx), func(r store.Record) error {
 		if len(got) == 0 {
 			b.delete(t, want[150].key())
 			b.delete(t, want[299].key())
@@ -145,7 +142,7 @@ func testDumpSnapshot(t *testing.T, b *bench) {
 func testDumpVisitWrites(t *testing.T, b *bench) {
 	all := b.fillForms(t)
 	finishes(t, "a dump whose visit calls the store", func() {
-		err := b.Dump(ctx, func(r store.Record) error {
+		err := EachDumped(b.Dump(ctx), func(r store.Record) error {
 			return b.callAll(t, store.Key{PageID: r.PageID, FormID: r.FormID, ID: r.ID})
 		}, nil)
 		if err != nil {
@@ -211,7 +208,7 @@ func (b *bench) archiveCalls(ctx context.Context) map[string]error {
 	_, setting := b.Setting(ctx, "late")
 	late := store.Record{Submission: forms.Submission{ID: 99, PageID: 1, FormID: "form", Created: created, Entries: forms.EncodeEntries(nil, nil)}}
 	return map[string]error{
-		"dump": b.Dump(ctx, func(store.Record) error { return errors.New("visited") }, nil),
+		"dump": EachDumped(b.Dump(ctx), func(store.Record) error { return errors.New("visited") }, nil),
 		"load": b.Load(ctx, []store.Record{late}), "clear": b.Clear(ctx), "count": count, "last id": lastID,
 		"advance": b.Advance(ctx, 1000),
 		"claim":   claim, "setting": setting, "release": b.Release(ctx, "late"),
@@ -223,7 +220,7 @@ func testCloseDuringDump(t *testing.T, b *bench) {
 	b.fill(t, "form", count, 10)
 	closed := make(chan error, 1)
 	seen, early := 0, false
-	err := b.Dump(ctx, func(store.Record) error {
+	err := EachDumped(b.Dump(ctx), func(store.Record) error {
 		if seen++; seen == 1 {
 			go func() { closed <- b.Close() }()
 			for b.Ping(ctx) == nil {
@@ -249,4 +246,18 @@ func testCloseDuringDump(t *testing.T, b *bench) {
 	}
 	b.reopen(t)
 	b.checkCount(t, count)
+}
+
+// EachDumped calls visit for the submissions of a dump, and event for its events unless it is nil, until one of them
+// returns an error.
+func EachDumped(dump iter.Seq2[store.Dumped, error], visit func(store.Record) error, event func(store.Event) error) error {
+	return testkit.Each(dump, func(d store.Dumped) error {
+		switch {
+		case d.Event == nil:
+			return visit(d.Record)
+		case event != nil:
+			return event(*d.Event)
+		}
+		return nil
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var changeTests = []test{
@@ -46,7 +47,7 @@ func (b *bench) changes(t *testing.T, key store.Key, want lastChange) {
 	for _, q := range queries {
 		q.PageID, q.FormID, q.Changes = key.PageID, key.FormID, true
 		found := 0
-		err := b.Scan(ctx, q, func(s forms.Submission) error {
+		err := testkit.Each(b.Scan(ctx, q), func(s forms.Submission) error {
 			if s.ID == key.ID {
 				found++
 				Same(t, "listed", changeOf(s), want)
@@ -127,7 +128,7 @@ func testChangedByNobody(t *testing.T, b *bench) {
 func (b *bench) copied(t *testing.T) *bench {
 	t.Helper()
 	var records []store.Record
-	err := b.Dump(ctx, func(r store.Record) error {
+	err := EachDumped(b.Dump(ctx), func(r store.Record) error {
 		r.Entries, r.Open = slices.Clone(r.Entries), nil
 		records = append(records, r)
 		return nil

@@ -93,7 +93,7 @@ func (b *bench) due(t *testing.T, hooks ...string) []store.Queue {
 func (b *bench) events(t *testing.T) (all []store.Event) {
 	t.Helper()
 	last := int64(0)
-	err := b.Dump(ctx, func(store.Record) error { return nil }, func(e store.Event) error {
+	err := EachDumped(b.Dump(ctx), func(store.Record) error { return nil }, func(e store.Event) error {
 		if e.ID <= last {
 			t.Errorf("event %d after %d", e.ID, last)
 		}
@@ -468,7 +468,7 @@ func testArchivedEvents(t *testing.T, b *bench) {
 func testEventSnapshot(t *testing.T, b *bench) {
 	b.tell(t, "form", "before", "crm")
 	var found []string
-	err := b.Dump(ctx, func(store.Record) error {
+	err := EachDumped(b.Dump(ctx), func(store.Record) error {
 		b.tell(t, "form", "meanwhile", "crm")
 		return nil
 	}, func(e store.Event) error {
@@ -480,7 +480,7 @@ func testEventSnapshot(t *testing.T, b *bench) {
 	}
 	Same(t, "events", found, []string{"crm before"})
 	stop := errors.New("stop")
-	if err := b.Dump(ctx, func(store.Record) error { return nil }, func(store.Event) error { return stop }); !errors.Is(err, stop) {
+	if err := EachDumped(b.Dump(ctx), func(store.Record) error { return nil }, func(store.Event) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("dump: %v, want %v", err, stop)
 	}
 }

@@ -429,7 +429,7 @@ func testDumpFiles(t *testing.T, b *bench) {
 		made = append(made, b.create(t, n))
 	}
 	var seen []record
-	err := b.Dump(ctx, func(r store.Record) error {
+	err := EachDumped(b.Dump(ctx), func(r store.Record) error {
 		if len(seen) == 0 {
 			for _, m := range made[2:] {
 				b.delete(t, m.key())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var lifecycleTests = []test{
@@ -31,7 +32,7 @@ func (b *bench) calls(ctx context.Context, r record, s store.Session, merge stor
 	_, latest := b.Latest(ctx, "amy")
 	_, definition := b.Definition(ctx, r.key())
 	_, update := b.Update(ctx, r.key(), merge)
-	scan := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return errors.New("visited") })
+	scan := testkit.Each(b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(forms.Submission) error { return errors.New("visited") })
 	_, stage := b.StageFile(ctx, strings.NewReader("late"))
 	_, open := b.OpenFile(ctx, r.key(), 1)
 	calls := map[string]error{
@@ -74,7 +75,7 @@ func testScanCancelled(t *testing.T, b *bench) {
 	b.fill(t, "form", rows, 300<<10)
 	leaving, cancel := context.WithCancel(ctx)
 	defer cancel()
-	err := b.Scan(leaving, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error {
+	err := testkit.Each(b.Scan(leaving, store.Query{PageID: 1, FormID: "form"}), func(forms.Submission) error {
 		cancel()
 		return nil
 	})
@@ -144,7 +145,7 @@ func testCloseDuringWrites(t *testing.T, b *bench) {
 func testCloseDuringScan(t *testing.T, b *bench) {
 	b.fill(t, "form", 3, 300<<10)
 	finishes(t, "close from within visit, and the scan", func() {
-		err := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error { return b.Close() })
+		err := testkit.Each(b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(forms.Submission) error { return b.Close() })
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("scan: %v, want %v, or nil where all was read", err, store.ErrUnavailable)
 		}

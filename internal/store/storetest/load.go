@@ -26,7 +26,7 @@ var loadTests = []test{
 func (b *bench) archived(t *testing.T) []store.Record {
 	t.Helper()
 	var records []store.Record
-	err := b.Dump(ctx, func(r store.Record) error {
+	err := EachDumped(b.Dump(ctx), func(r store.Record) error {
 		r.Entries = slices.Clone(r.Entries)
 		records = append(records, r)
 		return nil

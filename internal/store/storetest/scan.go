@@ -9,6 +9,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var scanTests = []test{
@@ -16,7 +17,7 @@ var scanTests = []test{
 	{"many rows", testScanMany},
 	{"large rows", testScanLarge},
 	{"by ids", testScanIDs},
-	{"an error of visit ends it", testVisitError},
+	{"a loop can be left", testLeftScans},
 	{"visit may call the store", testVisitCalls},
 	{"more scans in visit than an engine has connections", testScansParked},
 }
@@ -156,38 +157,32 @@ func testScanIDs(t *testing.T, b *bench) {
 	most[len(most)-1] = first
 	Same(t, "as many as allowed", len(b.scan(t, store.Query{PageID: 1, FormID: "form", IDs: most})), 1)
 	q := store.Query{PageID: 1, FormID: "form", IDs: append(most, 1)}
-	if err := b.Scan(ctx, q, func(forms.Submission) error { return nil }); err == nil {
+	if err := testkit.Each(b.Scan(ctx, q), func(forms.Submission) error { return nil }); err == nil {
 		t.Error("a scan took more ids than are allowed")
 	}
 }
 
-func testVisitError(t *testing.T, b *bench) {
+func testLeftScans(t *testing.T, b *bench) {
 	stored := b.fill(t, "form", 10, 10)
-	enough := errors.New("enough")
 	for stop := 1; stop <= len(stored); stop++ {
-		var ids []int64
-		err := b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
-			ids = append(ids, sub.ID)
-			if len(ids) == stop {
-				return enough
+		rows := 0
+		for _, err := range b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}) {
+			if rows++; err != nil || rows == stop {
+				break
 			}
-			return nil
-		})
-		if err != enough { //nolint:errorlint // as it is, not wrapped
-			t.Errorf("scan: %v, want %v itself", err, enough)
 		}
-		Same(t, "visited", len(ids), stop)
+		Same(t, "rows", rows, stop)
 	}
 	Same(t, "a scan after those", b.all(t, "form"), stored)
 }
 
-// testVisitCalls calls every method from within visit, in more scans at a time
+// testVisitCalls calls every method from within the loop, in more scans at a time
 // than an engine keeps connections for.
 func testVisitCalls(t *testing.T, b *bench) {
 	stored := b.fill(t, "form", 4, 10)
 	finishes(t, "scans whose visits call the store", func() {
 		NoErrors(t, "scan", Parallel(20, func(int) error {
-			return b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+			return testkit.Each(b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(sub forms.Submission) error {
 				return b.callAll(t, decode(t, sub).key())
 			})
 		}))
@@ -207,7 +202,7 @@ func (b *bench) callAll(t *testing.T, key store.Key) error {
 	if _, err := b.Update(ctx, key, set(t, "seen", "yes")); err != nil {
 		return err
 	}
-	if err := b.Scan(ctx, store.Query{PageID: 1, FormID: "form", Limit: 2}, func(forms.Submission) error { return nil }); err != nil {
+	if err := testkit.Each(b.Scan(ctx, store.Query{PageID: 1, FormID: "form", Limit: 2}), func(forms.Submission) error { return nil }); err != nil {
 		return err
 	}
 	return errors.Join(b.Ping(ctx), b.Delete(ctx, store.Key{PageID: 1, FormID: "other", ID: made.ID}, nil))
@@ -223,7 +218,7 @@ func testScansParked(t *testing.T, b *bench) {
 	scans := make(chan []error, 1)
 	go func() {
 		scans <- Parallel(clients, func(i int) error {
-			return b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(forms.Submission) error {
+			return testkit.Each(b.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(forms.Submission) error {
 				if visited[i]++; visited[i] == 1 {
 					parked <- struct{}{}
 					<-leave

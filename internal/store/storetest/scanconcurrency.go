@@ -8,6 +8,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 var scanConcurrencyTests = []test{
@@ -78,7 +79,7 @@ func testScanStable(t *testing.T, b *bench) {
 func (b *bench) scanUntil(t *testing.T, q store.Query, last int64) []record {
 	t.Helper()
 	var records []record
-	err := b.Scan(ctx, q, func(sub forms.Submission) error {
+	err := testkit.Each(b.Scan(ctx, q), func(sub forms.Submission) error {
 		if sub.ID > last {
 			return errStop
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/store"
+	"github.com/formulary/formulary/internal/testkit"
 )
 
 // Opener opens the database that dir names. The same dir, after Close, is the
@@ -189,7 +190,7 @@ func (b *bench) delete(t rapid.TB, key store.Key) {
 func (b *bench) scan(t rapid.TB, q store.Query) []record {
 	t.Helper()
 	var records []record
-	err := b.Scan(ctx, q, func(sub forms.Submission) error {
+	err := testkit.Each(b.Scan(ctx, q), func(sub forms.Submission) error {
 		records = append(records, decode(t, sub))
 		return nil
 	})
@@ -256,7 +257,7 @@ func NoErrors(t rapid.TB, what string, errs []error) {
 func Values(t *testing.T, s store.Store) map[int64]string {
 	t.Helper()
 	found := map[int64]string{}
-	err := s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}, func(sub forms.Submission) error {
+	err := testkit.Each(s.Scan(ctx, store.Query{PageID: 1, FormID: "form"}), func(sub forms.Submission) error {
 		entries, err := sub.Entries.Decode()
 		if err == nil {
 			found[sub.ID] = entries[0].Value

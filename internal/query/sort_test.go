@@ -1,4 +1,4 @@
-package forms
+package query
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // failer is a test or a property.
@@ -19,9 +21,9 @@ type failer interface {
 }
 
 // sorted returns the ids of a page of submissions.
-func sorted(t failer, sort Sort, after *Position, limit int, subs []Submission) (ids []int64, last *Position) {
+func sorted(t failer, sort Sort, after *Position, limit int, subs []forms.Submission) (ids []int64, last *Position) {
 	t.Helper()
-	s := surveyForm.NewSorter(sort, after, limit)
+	s := (&question{Source: Source{Form: surveyForm}, List: List{Sort: &sort}}).newSorter(after, limit, false)
 	for _, sub := range subs {
 		if err := s.Add(sub); err != nil {
 			t.Fatal(err)
@@ -34,7 +36,7 @@ func sorted(t failer, sort Sort, after *Position, limit int, subs []Submission) 
 }
 
 func TestSort(t *testing.T) {
-	subs := []Submission{
+	subs := []forms.Submission{
 		survey(1, "bob", "name", "b", "count", "10", "day", "2026-01-02", "gone", "z"),
 		survey(2, "ann", "name", "", "count", "-3", "day", "2025-12-31"),
 		survey(3, "bob", "name", "B", "count", "9.5"),
@@ -67,7 +69,7 @@ func TestPagesJoinedAreTheSortedList(t *testing.T) {
 			ID:         rapid.SampledFrom([]string{"name", "count", "day", "extras", "gone", "_id", "_username"}).Draw(t, "sort"),
 			Descending: rapid.Bool().Draw(t, "descending"),
 		}
-		var subs []Submission
+		var subs []forms.Submission
 		for i := range int64(rapid.IntRange(0, 30).Draw(t, "rows")) {
 			value := rapid.SampledFrom([]string{"", " ", "a", "B", "ä", "\U00010000", "\uffff", "1", "1.0", "01", "10", "9", "-1", "-10", "-1.5", "-0", "0", "2026-01-31", "2025-01-31"}).Draw(t, "value")
 			subs = append(subs, survey(i+1, value, order.ID, value))
@@ -97,7 +99,7 @@ func TestNumberKeys(t *testing.T) {
 		a, b := number.Draw(t, "a"), number.Draw(t, "b")
 		x, _ := strconv.ParseFloat(a, 64)
 		y, _ := strconv.ParseFloat(b, 64)
-		if got := bytes.Compare(appendSortKey(nil, Numeric, a), appendSortKey(nil, Numeric, b)); got != cmp.Compare(x, y) {
+		if got := bytes.Compare(appendSortKey(nil, forms.Numeric, a), appendSortKey(nil, forms.Numeric, b)); got != cmp.Compare(x, y) {
 			t.Errorf("%s and %s: %d", a, b, got)
 		}
 	})
@@ -106,7 +108,7 @@ func TestNumberKeys(t *testing.T) {
 // However long the values are, a sorter keeps little of them.
 func TestSortKeysAreBounded(t *testing.T) {
 	digits := strings.Repeat("1", 1<<20)
-	for kind, value := range map[Validation]string{NoValidation: digits, Numeric: "-" + digits + "." + digits, DateOnly: digits} {
+	for kind, value := range map[forms.Validation]string{forms.NoValidation: digits, forms.Numeric: "-" + digits + "." + digits, forms.DateOnly: digits} {
 		if n := len(appendSortKey(nil, kind, value)); n > MaxSortKey {
 			t.Errorf("%d bytes", n)
 		}

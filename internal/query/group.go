@@ -1,9 +1,11 @@
-package forms
+package query
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 )
 
 // groupBytes is what a group takes of maxGroupBytes.
-func (f *Form) groupBytes() int {
+func groupBytes(f *forms.Form) int {
 	size := 1
 	for _, field := range f.Fields {
 		size += groupFieldBytes + len(field.ID)
@@ -28,11 +30,11 @@ func (f *Form) groupBytes() int {
 }
 
 // SummaryBytes is about the memory that the fields of a summary take, with groups or without.
-func (f *Form) SummaryBytes(groups bool) int {
+func SummaryBytes(f *forms.Form, groups bool) int {
 	const plain = 10 // the summary without groups takes no more than so many of them
-	size := plain * f.groupBytes()
+	size := plain * groupBytes(f)
 	if groups {
-		size += min(maxGroups*f.groupBytes(), maxGroupBytes)
+		size += min(maxGroups*groupBytes(f), maxGroupBytes)
 	}
 	return size
 }
@@ -103,8 +105,8 @@ func (g *grouper) find(index int) (*group, error) {
 
 func (g *grouper) newGroup(index int) (*group, error) {
 	if len(g.groups)+1 >= g.most {
-		return nil, InvalidRequest(
-			Say("this field gives too many figures: filter the submissions, or choose another field"))
+		return nil, forms.InvalidRequest(
+			forms.Say("this field gives too many figures: filter the submissions, or choose another field"))
 	}
 	return &group{index: index, fields: newFieldCounters(g.values, true)}, nil
 }
@@ -132,7 +134,7 @@ type totalCounter struct {
 }
 
 func (c *totalCounter) add(text string) {
-	if x, ok := parseNumber(text); ok {
+	if x, ok := forms.ParseNumber(text); ok {
 		c.count++
 		c.sum.add(text, x)
 	}

@@ -1,4 +1,4 @@
-package forms
+package query
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // Sort is the order of a list by the values of one column.
@@ -27,69 +29,58 @@ type Position struct {
 	ID    int64
 }
 
-// Comparison returns how the values of a column are compared: as numbers
+// comparison returns how the values of a field are compared: as numbers
 // (Numeric), as days (DateOnly), or by code point (NoValidation).
-func (f *Form) Comparison(id string) Validation { return f.Index().column(id).field.comparison() }
-
-func (f *Field) comparison() Validation {
-	if f.Validation == Numeric || f.Validation == DateOnly {
+func comparison(f *forms.Field) forms.Validation {
+	if f.Validation == forms.Numeric || f.Validation == forms.DateOnly {
 		return f.Validation
 	}
-	return NoValidation
+	return forms.NoValidation
 }
 
-// Sorter finds the first submissions of a sorted list. It keeps their positions
+// sorter finds the first submissions of a sorted list. It keeps their positions
 // only, so that its memory depends on neither the number nor the size of the
 // submissions.
-type Sorter struct {
+type sorter struct {
 	column     column
 	descending bool
 	reverse    bool // from the end of the list
 	after      *Position
 	limit      int
-	row        *Result
+	row        row
 	key        []byte
 	found      []Position // less than twice the limit
 	last       *Position  // what comes after it is beyond the limit; nil if not known yet
 }
 
-// NewSorter makes a sorter that finds the first limit submissions beyond after,
-// or from the beginning if that is nil.
-func (f *Form) NewSorter(sort Sort, after *Position, limit int) *Sorter {
-	return &Sorter{
-		column: f.Index().column(sort.ID), descending: sort.Descending, after: after, limit: limit, row: f.NewResult(),
+// newSorter makes a sorter that finds the first limit submissions beyond after,
+// or from the beginning if that is nil. If reverse is set, it finds the last limit submissions up to after,
+// that one included. The last of them comes first.
+func (q *question) newSorter(after *Position, limit int, reverse bool) *sorter {
+	return &sorter{
+		column: newColumn(q.Form.Index(), q.Sort.ID), descending: q.Sort.Descending, reverse: reverse,
+		after: after, limit: limit, row: newRow(q.Form),
 	}
-}
-
-// NewReverseSorter makes a sorter that finds the last limit submissions up to a
-// position, that one included. The last of them comes first.
-func (f *Form) NewReverseSorter(sort Sort, upTo Position, limit int) *Sorter {
-	s := f.NewSorter(sort, &upTo, limit)
-	s.reverse = true
-	return s
 }
 
 // Position returns where a submission comes. Its Key is valid until the next call.
-func (s *Sorter) Position(sub Submission) (Position, error) {
-	if s.column.stored() {
-		if err := s.row.Read(sub); err != nil {
-			return Position{}, err
-		}
-	}
-	text, err := s.column.text(sub, s.row)
-	if err != nil {
-		return Position{}, err
-	}
-	p := Position{Empty: s.column.field.isBlank(text), ID: sub.ID}
+func (s *sorter) Position(sub forms.Submission) (Position, error) {
+	s.row.set(sub)
+	text, err := s.row.text(&s.column)
+	return s.position(text, sub.ID), err
+}
+
+func (s *sorter) position(text string, id int64) Position {
+	p := Position{Empty: s.column.field.IsBlank(text), ID: id}
 	if !p.Empty {
-		s.key = appendSortKey(s.key[:0], s.column.field.comparison(), text)
+		s.key = appendSortKey(s.key[:0], comparison(s.column.field), text)
 		p.Key = s.key
 	}
-	return p, nil
+	return p
 }
 
 // Add takes note of a submission.
-func (s *Sorter) Add(sub Submission) error {
+func (s *sorter) Add(sub forms.Submission) error {
 	p, err := s.Position(sub)
 	if err != nil || s.isBefore(p) || s.last != nil && s.compare(p, *s.last) > 0 {
 		return err
@@ -106,13 +97,13 @@ func (s *Sorter) Add(sub Submission) error {
 }
 
 // Positions returns the positions that were found, in order.
-func (s *Sorter) Positions() []Position {
+func (s *sorter) Positions() []Position {
 	slices.SortFunc(s.found, s.compare)
 	return s.found[:min(len(s.found), s.limit)]
 }
 
 // isBefore reports whether a position is not beyond that which the sorter begins with.
-func (s *Sorter) isBefore(p Position) bool {
+func (s *sorter) isBefore(p Position) bool {
 	if s.after == nil {
 		return false
 	}
@@ -120,7 +111,7 @@ func (s *Sorter) isBefore(p Position) bool {
 	return c < 0 || c == 0 && !s.reverse
 }
 
-func (s *Sorter) compare(a, b Position) int {
+func (s *sorter) compare(a, b Position) int {
 	if s.reverse {
 		a, b = b, a
 	}
@@ -145,10 +136,10 @@ const (
 
 // appendSortKey appends the key of a value that is not empty: bytes that sort as
 // the values do.
-func appendSortKey(dst []byte, comparison Validation, value string) []byte {
+func appendSortKey(dst []byte, comparison forms.Validation, value string) []byte {
 	number, isNumber := float64(0), false
-	if comparison == Numeric {
-		number, isNumber = parseNumber(value)
+	if comparison == forms.Numeric {
+		number, isNumber = forms.ParseNumber(value)
 	}
 	switch {
 	case isNumber:
@@ -161,7 +152,7 @@ func appendSortKey(dst []byte, comparison Validation, value string) []byte {
 			bits |= 1 << 63
 		}
 		return binary.BigEndian.AppendUint64(append(dst, orderedKey), bits)
-	case comparison == DateOnly && IsDay(value):
+	case comparison == forms.DateOnly && forms.IsDay(value):
 		return append(append(dst, orderedKey), value...)
 	default: // the order of UTF-8 is that of code points
 		return append(append(dst, otherKey), value[:min(len(value), MaxSortKey-1)]...)

@@ -1,4 +1,4 @@
-package forms
+package query
 
 import (
 	"maps"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // Summary is what many submissions of a form say together.
@@ -68,10 +70,10 @@ const (
 	remainder = "…" // the value under which all further ones are counted
 )
 
-// Summarizer makes a summary of submissions of one form. Its memory depends on
+// summarizer makes a summary of submissions of one form. Its memory depends on
 // neither their number nor their size. It is not safe for concurrent use.
-type Summarizer struct {
-	row     *Result
+type summarizer struct {
+	row     *forms.Result
 	answers []answer // of the row, by rank
 	values  []choiceIndex
 	summary Summary
@@ -104,10 +106,10 @@ type valueCounter interface {
 	addTo(sum *FieldSummary)
 }
 
-// NewSummarizer makes a Summarizer for submissions of the form. Days are those of the
+// newSummarizer makes a summarizer for submissions of the form. Days are those of the
 // zone, as in filters. by is the rank of a field with options that makes groups, or -1.
-func (f *Form) NewSummarizer(zone *time.Location, by int) *Summarizer {
-	s := &Summarizer{
+func newSummarizer(f *forms.Form, zone *time.Location, by int) *summarizer {
+	s := &summarizer{
 		row: f.NewResult(), zone: zone, days: map[time.Time]int64{},
 		answers: make([]answer, len(f.Fields)), values: make([]choiceIndex, len(f.Fields)),
 	}
@@ -116,7 +118,7 @@ func (f *Form) NewSummarizer(zone *time.Location, by int) *Summarizer {
 	}
 	s.fields = newFieldCounters(s.values, false)
 	if by >= 0 {
-		s.groups = &grouper{rank: by, values: s.values, most: maxGroupBytes / f.groupBytes()}
+		s.groups = &grouper{rank: by, values: s.values, most: maxGroupBytes / groupBytes(f)}
 	}
 	return s
 }
@@ -130,14 +132,14 @@ func newFieldCounters(values []choiceIndex, inGroup bool) fieldCounters {
 		c.choiceIndex = &values[rank]
 		switch {
 		case len(c.Options) > 0:
-		case c.Validation == Numeric && inGroup:
+		case c.Validation == forms.Numeric && inGroup:
 			c.values = &totalCounter{}
-		case c.Validation == Numeric:
+		case c.Validation == forms.Numeric:
 			c.values = &numberCounter{most: min(maxCells, cells)}
 		case inGroup:
-		case c.Validation == DateOnly:
+		case c.Validation == forms.DateOnly:
 			c.values = &monthCounter{most: min(maxMonths, cells), counts: map[string]int64{}}
-		case c.Type == Textfield || c.Type == Textbox:
+		case c.Type == forms.Textfield || c.Type == forms.Textbox:
 			c.values = &latestTexts{}
 		}
 	}
@@ -146,7 +148,7 @@ func newFieldCounters(values []choiceIndex, inGroup bool) fieldCounters {
 
 // Add counts a submission. Each must be added once. It returns an *Invalid if there are too many
 // groups for so many fields and options.
-func (s *Summarizer) Add(sub Submission) error {
+func (s *summarizer) Add(sub forms.Submission) error {
 	if err := s.read(sub); err != nil {
 		return err
 	}
@@ -163,34 +165,37 @@ func (s *Summarizer) Add(sub Submission) error {
 		s.summary.Last = sub.Created
 	}
 	s.summary.Count++
-	s.days[UTCDay(sub.Created.In(s.zone))]++
+	s.days[forms.UTCDay(sub.Created.In(s.zone))]++
 	return nil
 }
 
 // read reads the answers of a submission.
-func (s *Summarizer) read(sub Submission) error {
+func (s *summarizer) read(sub forms.Submission) error {
 	if err := s.row.Read(sub); err != nil {
 		return err
 	}
 	for rank := range s.answers {
-		field, a := &s.values[rank], &s.answers[rank]
 		text, err := s.row.Fields[rank].Text()
 		if err != nil {
 			return err
 		}
-		if field.isBlank(text) {
-			text = ""
-		}
-		a.text, a.chosen = text, a.chosen[:0]
-		if text != "" && len(field.Options) > 0 {
-			a.chosen = field.appendIndices(a.chosen, sub.ID, text)
-		}
+		s.answers[rank].set(&s.values[rank], sub.ID, text)
 	}
 	return nil
 }
 
+func (a *answer) set(field *choiceIndex, submissionID int64, text string) {
+	if field.IsBlank(text) {
+		text = ""
+	}
+	a.text, a.chosen = text, a.chosen[:0]
+	if text != "" && len(field.Options) > 0 {
+		a.chosen = field.appendIndices(a.chosen, submissionID, text)
+	}
+}
+
 // Summary returns the summary of what was added.
-func (s *Summarizer) Summary() Summary {
+func (s *summarizer) Summary() Summary {
 	sum := s.summary
 	for _, day := range slices.SortedFunc(maps.Keys(s.days), time.Time.Compare) {
 		sum.Days = append(sum.Days, DayCount{day, s.days[day]})
@@ -232,7 +237,7 @@ func (c *fieldCounter) summary() FieldSummary {
 	}
 	if len(c.Options) > 0 {
 		sum.Options = c.optionCounts(c.counts)
-		if !slices.ContainsFunc(c.Options, func(o string) bool { return !IsDecimal(o) }) {
+		if !slices.ContainsFunc(c.Options, func(o string) bool { return !forms.IsDecimal(o) }) {
 			sum.Numbers = sumOf(sum.Options)
 		}
 	}
@@ -243,7 +248,7 @@ func (c *fieldCounter) summary() FieldSummary {
 func sumOf(list []OptionCount) *Numbers {
 	n, total := &Numbers{}, new(big.Rat)
 	for _, o := range list {
-		if o.Count > 0 && IsDecimal(o.Value) { // parsing each of 1,000 options takes long
+		if o.Count > 0 && forms.IsDecimal(o.Value) { // parsing each of 1,000 options takes long
 			x, _ := new(big.Rat).SetString(o.Value) // it is a decimal
 			total.Add(total, x.Mul(x, new(big.Rat).SetInt64(o.Count)))
 			n.Count += o.Count
@@ -264,7 +269,7 @@ type monthCounter struct {
 }
 
 func (c *monthCounter) add(day string) {
-	if !IsDay(day) {
+	if !forms.IsDay(day) {
 		return
 	}
 	month := day[:len("2006-01")]
@@ -292,7 +297,7 @@ const (
 type latestTexts []string
 
 func (l *latestTexts) add(text string) {
-	all := append(*l, strings.Clone(Truncate(text, maxLatestText))) // it may share memory with a text of any length
+	all := append(*l, strings.Clone(forms.Truncate(text, maxLatestText))) // it may share memory with a text of any length
 	*l = all[max(len(all)-maxLatest, 0):]
 }
 

@@ -1,7 +1,6 @@
-package forms
+package query
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,61 +8,48 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
 // surveyForm has a field of each kind that filters, sorting and summaries tell
 // apart.
-var surveyForm = &Form{Fields: []*Field{
-	{ID: "name", Type: Textfield},
-	{ID: "size", Type: Dropdown, Validation: OneOf, Options: []string{"S", "M", "L"}},
-	{ID: "extras", Type: Checkbox, Validation: AnyOf, Options: []string{"a", "b", "c"}},
-	{ID: "count", Type: Textfield, Validation: Numeric},
-	{ID: "day", Type: Date, Validation: DateOnly},
+var surveyForm = &forms.Form{Fields: []*forms.Field{
+	{ID: "name", Type: forms.Textfield},
+	{ID: "size", Type: forms.Dropdown, Validation: forms.OneOf, Options: []string{"S", "M", "L"}},
+	{ID: "extras", Type: forms.Checkbox, Validation: forms.AnyOf, Options: []string{"a", "b", "c"}},
+	{ID: "count", Type: forms.Textfield, Validation: forms.Numeric},
+	{ID: "day", Type: forms.Date, Validation: forms.DateOnly},
 }}
 
 var surveyTime = time.Date(2026, 3, 1, 12, 0, 0, 123e6, time.UTC)
 
 // survey makes a submission from pairs of a field id and a value.
-func survey(id int64, username string, idsAndValues ...string) Submission {
-	var entries []Entry
+func survey(id int64, username string, idsAndValues ...string) forms.Submission {
+	var entries []forms.Entry
 	for i := 0; i < len(idsAndValues); i += 2 {
-		entries = append(entries, Entry{ID: int64(i + 1), FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
+		entries = append(entries, forms.Entry{ID: int64(i + 1), FieldID: idsAndValues[i], Value: idsAndValues[i+1]})
 	}
-	return Submission{
-		ID: id, Username: username, Created: surveyTime.Add(time.Duration(id) * time.Second), Entries: EncodeEntries(nil, entries),
+	return forms.Submission{
+		ID: id, Username: username, Created: surveyTime.Add(time.Duration(id) * time.Second), Entries: forms.EncodeEntries(nil, entries),
 		Changed: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC),
 	}
 }
 
-func matches(t testing.TB, f Filter, s Submission) bool {
+func matches(t testing.TB, f Filter, s forms.Submission) bool {
 	t.Helper()
-	got, err := surveyForm.NewMatcher(f, time.UTC).Match(s)
+	got, err := NewMatcher(surveyForm, f, time.UTC).Match(s)
 	testkit.Must(t, err)
 	return got
-}
-
-// rows scans each line of a table into the variables, and calls check.
-func rows(t *testing.T, format string, into []any, check func(line string), table string) {
-	t.Helper()
-	for line := range strings.Lines(table) {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		if _, err := fmt.Sscanf(line, format, into...); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		check(line)
-	}
 }
 
 func TestFilters(t *testing.T) {
 	s := survey(7, "ann", "name", `Say "hi"`, "extras", "a;b", "count", "12.50", "day", "2026-01-31", "gone", "still here")
 	var id, operator, value string
 	var want bool
-	rows(t, "%s %s %q %t", []any{&id, &operator, &value, &want}, func(line string) {
+	testkit.ScanRows(t, "%s %s %q %t", []any{&id, &operator, &value, &want}, func(line string) {
 		rule, message := NewRule(id, operator, value)
-		if got := matches(t, Filter{Rules: []Rule{rule}}, s); message != nil || got != want {
+		if got := matches(t, Filter{Rules: []forms.Rule{rule}}, s); message != nil || got != want {
 			t.Errorf("%s: got %t %s", line, got, message)
 		}
 	}, `
@@ -138,9 +124,9 @@ _timestamp contains "6640" true
 func TestFiltersThatCompareNumbers(t *testing.T) {
 	var stored, asked string
 	var same bool
-	rows(t, "%q %q %t", []any{&stored, &asked, &same}, func(string) {
-		for operator, want := range map[Operator]bool{Equals: same, NotEquals: !same} {
-			filter := Filter{Rules: []Rule{{"count", operator, asked}}, Numbers: true}
+	testkit.ScanRows(t, "%q %q %t", []any{&stored, &asked, &same}, func(string) {
+		for operator, want := range map[forms.Operator]bool{forms.Equals: same, forms.NotEquals: !same} {
+			filter := Filter{Rules: []forms.Rule{{FieldID: "count", Operator: operator, Value: asked}}, Numbers: true}
 			if got := matches(t, filter, survey(1, "", "count", stored)); got != want {
 				t.Errorf("%q %s %q: got %t", stored, operator, asked, got)
 			}
@@ -169,16 +155,16 @@ func TestDaysOfAZone(t *testing.T) {
 	end := begin.AddDate(0, 0, 1)
 	for _, tt := range []struct {
 		at   time.Time
-		want map[Operator]bool
+		want map[forms.Operator]bool
 	}{
-		{begin.Add(-time.Millisecond), map[Operator]bool{LessThan: true, NotEquals: true}},
-		{begin, map[Operator]bool{Equals: true, InList: true, Contains: true}},
-		{end.Add(-time.Millisecond), map[Operator]bool{Equals: true, InList: true, Contains: true}},
-		{end, map[Operator]bool{GreaterThan: true, NotEquals: true}},
+		{begin.Add(-time.Millisecond), map[forms.Operator]bool{forms.LessThan: true, forms.NotEquals: true}},
+		{begin, map[forms.Operator]bool{forms.Equals: true, forms.InList: true, forms.Contains: true}},
+		{end.Add(-time.Millisecond), map[forms.Operator]bool{forms.Equals: true, forms.InList: true, forms.Contains: true}},
+		{end, map[forms.Operator]bool{forms.GreaterThan: true, forms.NotEquals: true}},
 	} {
-		for _, o := range []Operator{Equals, NotEquals, InList, Contains, GreaterThan, LessThan} {
+		for _, o := range []forms.Operator{forms.Equals, forms.NotEquals, forms.InList, forms.Contains, forms.GreaterThan, forms.LessThan} {
 			rule, message := NewRule("_timestamp", string(o), "2026-03-02")
-			got, err := surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, zone).Match(Submission{ID: 1, Created: tt.at})
+			got, err := NewMatcher(surveyForm, Filter{Rules: []forms.Rule{rule}}, zone).Match(forms.Submission{ID: 1, Created: tt.at})
 			if message != nil || err != nil || got != tt.want[o] {
 				t.Errorf("%v %s: %t, %v %s", tt.at, o, got, err, message)
 			}
@@ -187,7 +173,7 @@ func TestDaysOfAZone(t *testing.T) {
 }
 
 func TestAllRulesMustHold(t *testing.T) {
-	rules := []Rule{{"name", Equals, "x"}, {"count", GreaterThan, "1"}, {"name", NotEquals, "y"}}
+	rules := []forms.Rule{{FieldID: "name", Operator: forms.Equals, Value: "x"}, {FieldID: "count", Operator: forms.GreaterThan, Value: "1"}, {FieldID: "name", Operator: forms.NotEquals, Value: "y"}}
 	for _, tt := range []struct {
 		name, count string
 		want        bool
@@ -198,7 +184,7 @@ func TestAllRulesMustHold(t *testing.T) {
 
 func TestRefusedRules(t *testing.T) {
 	var id, operator, value, want string
-	rows(t, "%s %q %q %q", []any{&id, &operator, &value, &want}, func(line string) {
+	testkit.ScanRows(t, "%s %q %q %q", []any{&id, &operator, &value, &want}, func(line string) {
 		if _, message := NewRule(id, operator, value); !strings.Contains(message.String(), want) {
 			t.Errorf("%s: %q", line, message)
 		}
@@ -228,16 +214,16 @@ _timestamp "greater-than" "2026-02-30" "must be a time"
 }
 
 func TestFilterLimits(t *testing.T) {
-	rules := slices.Repeat([]Rule{{FieldID: "name", Operator: Equals, Value: "x"}}, MaxRules)
-	long := Rule{FieldID: "name", Operator: Equals, Value: strings.Repeat("x", MaxFilterBytes-1)}
+	rules := slices.Repeat([]forms.Rule{{FieldID: "name", Operator: forms.Equals, Value: "x"}}, MaxRules)
+	long := forms.Rule{FieldID: "name", Operator: forms.Equals, Value: strings.Repeat("x", MaxFilterBytes-1)}
 	for _, tt := range []struct {
 		filter Filter
 		ok     bool
 	}{
 		{Filter{Rules: rules}, true},
 		{Filter{Rules: append(slices.Clone(rules), rules[0])}, false},
-		{Filter{Rules: []Rule{long}, Search: "x"}, true},
-		{Filter{Rules: []Rule{long}, Search: "xy"}, false},
+		{Filter{Rules: []forms.Rule{long}, Search: "x"}, true},
+		{Filter{Rules: []forms.Rule{long}, Search: "xy"}, false},
 		{Filter{Search: "\xff"}, false},
 	} {
 		if got := tt.filter.Check(); (got == nil) != tt.ok {
@@ -263,10 +249,10 @@ func TestSearchFoldsLikeEqualFold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[kKKsSſaAäÄσςΣ]{1,3}`))
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		if len([]rune(a)) != len([]rune(b)) || a == "" || !storable(a) || !storable(b) {
+		if len([]rune(a)) != len([]rune(b)) || a == "" || !forms.Storable(a) || !forms.Storable(b) {
 			return
 		}
-		m := surveyForm.NewMatcher(Filter{Search: a}, time.UTC)
+		m := NewMatcher(surveyForm, Filter{Search: a}, time.UTC)
 		got, err := m.Match(survey(1, "", "name", b))
 		if err != nil || got != strings.EqualFold(a, b) {
 			t.Errorf("%q in %q: %t, %v", a, b, got, err)
@@ -279,7 +265,7 @@ func TestSearchFoldsLikeEqualFold(t *testing.T) {
 func TestFilteringDecodesAValueOnce(t *testing.T) {
 	s := survey(7, "ann", "name", strings.Repeat("\n", 100))
 	allocations := func(rules int) float64 {
-		m := surveyForm.NewMatcher(Filter{Rules: slices.Repeat([]Rule{{"name", NotEquals, "x"}}, rules)}, time.UTC)
+		m := NewMatcher(surveyForm, Filter{Rules: slices.Repeat([]forms.Rule{{FieldID: "name", Operator: forms.NotEquals, Value: "x"}}, rules)}, time.UTC)
 		return testing.AllocsPerRun(100, func() {
 			if ok, err := m.Match(s); !ok || err != nil {
 				t.Fatal(ok, err)
@@ -292,35 +278,18 @@ func TestFilteringDecodesAValueOnce(t *testing.T) {
 }
 
 func TestFilterReportsWhatCantBeRead(t *testing.T) {
-	s := Submission{ID: 3, Entries: Entries(`{"name":broken`)}
-	if _, err := surveyForm.NewMatcher(Filter{Search: "x"}, time.UTC).Match(s); err == nil {
+	s := forms.Submission{ID: 3, Entries: forms.Entries(`{"name":broken`)}
+	if _, err := NewMatcher(surveyForm, Filter{Search: "x"}, time.UTC).Match(s); err == nil {
 		t.Error("no error")
 	}
-	if _, err := surveyForm.Missing("x").Find(s); err == nil {
-		t.Error("no error")
-	}
-	if ok, err := surveyForm.NewMatcher(Filter{Rules: []Rule{{"_id", Equals, "3"}}}, time.UTC).Match(s); !ok || err != nil {
+	if ok, err := NewMatcher(surveyForm, Filter{Rules: []forms.Rule{{FieldID: "_id", Operator: forms.Equals, Value: "3"}}}, time.UTC).Match(s); !ok || err != nil {
 		t.Errorf("metadata needs no entries: %t, %v", ok, err)
-	}
-}
-
-func TestMissingIDsAreFoundInWhatIsStored(t *testing.T) {
-	m := surveyForm.Missing("name", "_id", "gone", "nowhere", "say \"x\"", "gone")
-	all, err := m.Find(survey(1, "", "name", "x", "gone", "x"))
-	if all || err != nil || !slices.Equal(m.IDs(), []string{"nowhere", "say \"x\""}) {
-		t.Errorf("%t, %v: %q", all, err, m.IDs())
-	}
-	if all, err = m.Find(survey(2, "", "say \"x\"", "x")); all || err != nil {
-		t.Errorf("%t, %v", all, err)
-	}
-	if all, err = m.Find(survey(3, "", "nowhere", "")); !all || err != nil || m.IDs() != nil {
-		t.Errorf("%t, %v: %q", all, err, m.IDs())
 	}
 }
 
 func FuzzNewRule(f *testing.F) {
 	for _, value := range []string{"", "1", "2026-01-31", "2026-03-01T12:00:07.123+0000", "-5", "a;b", "1;2026-01-31"} {
-		for _, o := range Operators {
+		for _, o := range forms.Operators {
 			f.Add("_timestamp", string(o), value)
 			f.Add("_changed", string(o), value)
 			f.Add("name", string(o), value)
@@ -331,8 +300,8 @@ func FuzzNewRule(f *testing.F) {
 		if message != nil {
 			return
 		}
-		testkit.Must(t, testkit.ErrorOf(surveyForm.NewMatcher(Filter{Rules: []Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y"))))
-		if IsTimeColumn(id) && rule.Operator == Equals {
+		testkit.Must(t, testkit.ErrorOf(NewMatcher(surveyForm, Filter{Rules: []forms.Rule{rule}}, time.UTC).Match(survey(1, "x", "name", "y"))))
+		if IsTimeColumn(id) && rule.Operator == forms.Equals {
 			if _, again := NewRule(id, operator, rule.Value); again != nil && !strings.Contains(rule.Value, ".") {
 				t.Fatalf("%q became %q, which is refused: %s", value, rule.Value, again)
 			}
@@ -356,5 +325,40 @@ func TestFindFold(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%q in %q: %q, want %q", c.search, c.text, got, c.want)
 		}
+	}
+}
+
+var labelForm = &forms.Form{Fields: []*forms.Field{{ID: "name"}, {
+	ID: "state", Type: forms.Checkbox, Validation: forms.AnyOf, Options: []string{"open", "ok", "no"},
+	Labels: map[string]string{"ok": "Granted", "no": "Refused"}, Colors: map[string]string{"ok": "green"},
+}}}
+
+func TestSearchLabels(t *testing.T) {
+	sub := func(state string) forms.Submission {
+		return forms.Submission{Entries: forms.EncodeEntries(nil, []forms.Entry{{ID: 1, FieldID: "name", Value: "ok"}, {ID: 2, FieldID: "state", Value: state}, {ID: 3, FieldID: "gone", Value: "no"}})}
+	}
+	cases := []struct {
+		search, state string
+		want          bool
+	}{
+		{"granTED", "ok", true},
+		{"granted", "open;ok", true},
+		{"granted", "", false},   // name has no labels
+		{"refused", "ok", false}, // nor has a field that has left
+		{"open", "open;ok", true},
+		{"OK", "no", true},
+		{"open;ok", "open;ok", true},
+		{"okgranted", "ok", false},
+		{"granted;", "ok", false},
+	}
+	for _, c := range cases {
+		m := NewMatcher(labelForm, Filter{Search: c.search}, time.UTC)
+		if got, err := m.Match(sub(c.state)); got != c.want || err != nil {
+			t.Errorf("%q in %q: %v, %v", c.search, c.state, got, err)
+		}
+	}
+	byLabel := Filter{Rules: []forms.Rule{{FieldID: "state", Operator: forms.Contains, Value: "Granted"}}}
+	if got, _ := NewMatcher(labelForm, byLabel, time.UTC).Match(sub("ok")); got {
+		t.Error("a filter takes a label")
 	}
 }

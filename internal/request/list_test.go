@@ -1,4 +1,4 @@
-package encode
+package request
 
 import (
 	"net/http"
@@ -7,19 +7,19 @@ import (
 	"testing"
 
 	"github.com/formulary/formulary/internal/auth"
+	"github.com/formulary/formulary/internal/encode"
 	"github.com/formulary/formulary/internal/forms"
-	"github.com/formulary/formulary/internal/request"
 	"github.com/formulary/formulary/internal/service"
 	"github.com/formulary/formulary/internal/testkit"
 	"github.com/formulary/formulary/internal/testsite"
 )
 
 // newBackend has the form "f" on page 1, with a submission of Ann and one of Bob.
-func newBackend(t *testing.T) *request.Backend {
+func newBackend(t *testing.T) *Backend {
 	t.Helper()
 	site := testsite.New(t, map[string]string{"1.md": "```form\nform: f\nfields:\n  - {id: name, type: textfield, label: Name}\n```\n"})
 	svc := service.New(service.Options{
-		Pages: site.Pages, Store: site.Store, Files: site.Store, AnonymousKey: testsite.Key, MaxSubmission: request.DefaultMaxBody, Now: site.Clock.Now,
+		Pages: site.Pages, Store: site.Store, Files: site.Store, AnonymousKey: testsite.Key, MaxSubmission: DefaultMaxBody, Now: site.Clock.Now,
 	})
 	for _, name := range []string{"Ann", "Bob"} {
 		access, err := svc.Form(t.Context(), site.Users.Identity("alice"), 1, "f")
@@ -28,11 +28,11 @@ func newBackend(t *testing.T) *request.Backend {
 			t.Fatal(err)
 		}
 	}
-	return request.NewBackend(request.Options{Service: svc, Auth: site.Users, Logger: site.Logger})
+	return NewBackend(Options{Service: svc, Auth: site.Users, Logger: site.Logger})
 }
 
 // sendAs asks for a list in a given format.
-func sendAs(t *testing.T, b *request.Backend, model Model, format *Format, query, accept string) (*httptest.ResponseRecorder, error) {
+func sendAs(t *testing.T, b *Backend, model encode.Model, format *encode.Format, query, accept string) (*httptest.ResponseRecorder, error) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "/page/1/form/f/results?"+query, nil).WithContext(t.Context())
 	r.SetPathValue("pageId", "1")
@@ -43,7 +43,7 @@ func sendAs(t *testing.T, b *request.Backend, model Model, format *Format, query
 	defer c.End()
 	access, err := c.Form()
 	testkit.Must(t, err)
-	return w, SendList(w, c, access, ListView{Params: request.ReadParams(query)}, model, format)
+	return w, c.SendList(w, access, ListView{Params: ReadParams(query)}, model, format)
 }
 
 // A list that is sent in a given format does not heed what the request says
@@ -51,15 +51,15 @@ func sendAs(t *testing.T, b *request.Backend, model Model, format *Format, query
 func TestListInAGivenFormat(t *testing.T) {
 	b := newBackend(t)
 	for _, tt := range []struct {
-		model                    Model
-		format                   *Format
+		model                    encode.Model
+		format                   *encode.Format
 		contentType, disposition string
 		begin                    string
 	}{
-		{Flat, CSV, "text/csv; charset=utf-8", `attachment; filename="f-2025-11-15.csv"; filename*=UTF-8''f-2025-11-15.csv`, "_id,_timestamp,_username,name\r\n"},
-		{Flat, XLSX, request.XLSXType, `attachment; filename="f-2025-11-15.xlsx"; filename*=UTF-8''f-2025-11-15.xlsx`, "PK"},
-		{Flat, NDJSON, "application/x-ndjson", "", `{"_id":`},
-		{Nested, JSON, "application/json", "", `[{"formId":"f","pageId":1,`},
+		{encode.Flat, encode.CSV, "text/csv; charset=utf-8", `attachment; filename="f-2025-11-15.csv"; filename*=UTF-8''f-2025-11-15.csv`, "_id,_timestamp,_username,name\r\n"},
+		{encode.Flat, encode.XLSX, encode.XLSX.MediaType, `attachment; filename="f-2025-11-15.xlsx"; filename*=UTF-8''f-2025-11-15.xlsx`, "PK"},
+		{encode.Flat, encode.NDJSON, "application/x-ndjson", "", `{"_id":`},
+		{encode.Nested, encode.JSON, "application/json", "", `[{"formId":"f","pageId":1,`},
 	} {
 		for _, query := range []string{"", "format=json", "format=csv&format=xml", "filter[name]=Ann"} {
 			w, err := sendAs(t, b, tt.model, tt.format, query, "application/x-ndjson, text/csv;q=0.5")
@@ -73,7 +73,7 @@ func TestListInAGivenFormat(t *testing.T) {
 			if !strings.HasPrefix(body, tt.begin) {
 				t.Errorf("%s?%s: %q", tt.format.Name, query, body)
 			}
-			if tt.format != XLSX && strings.Contains(body, "Bob") == strings.HasPrefix(query, "filter") {
+			if tt.format != encode.XLSX && strings.Contains(body, "Bob") == strings.HasPrefix(query, "filter") {
 				t.Errorf("%s?%s: wrong rows: %q", tt.format.Name, query, body)
 			}
 		}

@@ -1,14 +1,16 @@
-package forms
+package query
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/formulary/formulary/internal/forms"
 )
 
 // choiceIndex is the values that are counted of a field with options, by index: the options, then all
 // that have no index of their own, then other values as they are found.
 type choiceIndex struct {
-	*Field
+	*forms.Field
 	indices map[string]int // of the options and others; nil before the first look-up
 	others  []string
 	room    int     // for others
@@ -20,8 +22,8 @@ func (c *choiceIndex) appendIndices(indices []int, submissionID int64, text stri
 	if !c.MultiValue() {
 		return append(indices, c.index(text))
 	}
-	for part := range strings.SplitSeq(text, Separator) {
-		if isBlank(part) {
+	for part := range strings.SplitSeq(text, forms.Separator) {
+		if forms.IsBlank(part) {
 			continue
 		}
 		index := c.index(part)
@@ -46,7 +48,7 @@ func (c *choiceIndex) index(value string) int {
 	if i, known := c.indices[value]; known {
 		return i
 	}
-	value, rest := Clip(value), len(c.Options)
+	value, rest := forms.Clip(value), len(c.Options)
 	i, known := c.indices[value]
 	switch {
 	case known:

@@ -1,4 +1,4 @@
-package forms
+package query
 
 import (
 	"fmt"
@@ -12,17 +12,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/formulary/formulary/internal/forms"
 	"github.com/formulary/formulary/internal/testkit"
 )
 
-func summarize(t testing.TB, subs ...Submission) Summary {
+func summarize(t testing.TB, subs ...forms.Submission) Summary {
 	t.Helper()
 	return summarizeBy(t, surveyForm, -1, subs...)
 }
 
-func summarizeBy(t testing.TB, form *Form, rank int, subs ...Submission) Summary {
+func summarizeBy(t testing.TB, form *forms.Form, rank int, subs ...forms.Submission) Summary {
 	t.Helper()
-	s := form.NewSummarizer(time.UTC, rank)
+	s := newSummarizer(form, time.UTC, rank)
 	for _, sub := range subs {
 		testkit.Must(t, s.Add(sub))
 	}
@@ -31,10 +32,10 @@ func summarizeBy(t testing.TB, form *Form, rank int, subs ...Submission) Summary
 
 // A day is that of the zone, as in filters.
 func TestSummaryOfDaysInAZone(t *testing.T) {
-	s := surveyForm.NewSummarizer(time.FixedZone("UTC+13", 13*60*60), -1)
+	s := newSummarizer(surveyForm, time.FixedZone("UTC+13", 13*60*60), -1)
 	begin := time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC) // of 2 March
 	for i, at := range []time.Time{begin.Add(-time.Millisecond), begin, begin.Add(24*time.Hour - time.Millisecond), time.UnixMilli(-1)} {
-		testkit.Must(t, s.Add(Submission{ID: int64(i + 1), Created: at, Entries: Entries("{}")}))
+		testkit.Must(t, s.Add(forms.Submission{ID: int64(i + 1), Created: at, Entries: forms.Entries("{}")}))
 	}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	want := []DayCount{{time.UnixMilli(0).UTC(), 1}, {day, 1}, {day.AddDate(0, 0, 1), 2}}
@@ -74,7 +75,7 @@ func TestSummaryOfNothing(t *testing.T) {
 
 // Whatever is stored for a field with options, a summary stays short.
 func TestOtherValuesAreBounded(t *testing.T) {
-	var subs []Submission
+	var subs []forms.Submission
 	for i := range int64(maxOtherValues + 5) {
 		subs = append(subs, survey(i+1, "", "size", fmt.Sprintf("%04d%s", i, strings.Repeat("x", 1000)), "extras", fmt.Sprintf("%d;%d", i, i+1000)))
 	}
@@ -85,7 +86,7 @@ func TestOtherValuesAreBounded(t *testing.T) {
 			t.Fatalf("%d values, the last is %v", len(options), options[len(options)-1])
 		}
 		for _, o := range options {
-			if len(o.Value) > maxNamed+len("…") {
+			if len(o.Value) > 200+len("…") {
 				t.Errorf("a value of %d bytes", len(o.Value))
 			}
 		}
@@ -97,7 +98,7 @@ func TestOtherValuesAreBounded(t *testing.T) {
 func TestSums(t *testing.T) {
 	var list string
 	var want float64
-	rows(t, "%q %g", []any{&list, &want}, func(line string) {
+	testkit.ScanRows(t, "%q %g", []any{&list, &want}, func(line string) {
 		testkit.Same(t, line, numbersOf(strings.Fields(list)).Sum, want)
 	}, `
 "0.1 0.2" 0.3
@@ -121,7 +122,7 @@ func TestSums(t *testing.T) {
 
 // Choices among numbers have a sum, and a mean.
 func TestSumsOfChoices(t *testing.T) {
-	form := &Form{Fields: []*Field{{ID: "stars", Options: []string{"1", "2", "2.5"}}, {ID: "size", Options: []string{"1", "M"}}}}
+	form := &forms.Form{Fields: []*forms.Field{{ID: "stars", Options: []string{"1", "2", "2.5"}}, {ID: "size", Options: []string{"1", "M"}}}}
 	got := summarizeBy(t, form, -1,
 		survey(1, "", "stars", "2.5", "size", "1"), survey(2, "", "stars", "2.5"), survey(3, "", "stars", "4"), survey(4, "", "stars", "none"))
 	testkit.Diff(t, "", got.Fields[0].Numbers, &Numbers{Count: 3, Sum: 9, Mean: 3})
@@ -133,7 +134,7 @@ func TestSumsOfChoices(t *testing.T) {
 // Groups come in the order of the options, then other values, then no answer. A submission
 // is in the group of each value that it has.
 func TestGroups(t *testing.T) {
-	subs := []Submission{
+	subs := []forms.Submission{
 		survey(1, "", "size", "XL", "extras", "a;c;a", "count", "0.1"),
 		survey(2, "", "size", "M", "extras", "c;old", "count", "5", "name", "x", "day", "2026-01-31"),
 		survey(3, "", "count", "1"),
@@ -172,24 +173,24 @@ func TestGroups(t *testing.T) {
 // first options come first.
 func TestGroupsAreBounded(t *testing.T) {
 	for _, options := range []int{1, maxGroups - 1, maxGroups + 10} {
-		field := &Field{ID: "size"}
+		field := &forms.Field{ID: "size"}
 		for i := range options {
 			field.Options = append(field.Options, fmt.Sprintf("option %02d", i))
 		}
-		var subs []Submission
+		var subs []forms.Submission
 		for i := range int64(2 * maxGroups) {
 			subs = append(subs, survey(i+1, "", "size", fmt.Sprintf("other %02d%s", i, strings.Repeat("x", 1000))))
 		}
 		for i, o := range append(slices.Clone(field.Options), "") {
 			subs = append(subs, survey(int64(1000+i), "", "size", o))
 		}
-		groups := summarizeBy(t, &Form{Fields: []*Field{field}}, 0, subs...).Groups
+		groups := summarizeBy(t, &forms.Form{Fields: []*forms.Field{field}}, 0, subs...).Groups
 		last := len(groups) - 1
 		if len(groups) != maxGroups || groups[0].Value != "option 00" || groups[last].Value != "" || groups[last].Count != 1 {
 			t.Errorf("%d options: %d groups, from %q to %q", options, len(groups), groups[0].Value, groups[last].Value)
 		}
 		for _, g := range groups {
-			if len(g.Value) > maxNamed+len("…") || g.Count != 1 {
+			if len(g.Value) > 200+len("…") || g.Count != 1 {
 				t.Errorf("%d options: a group of %d bytes counts %d", options, len(g.Value), g.Count)
 			}
 		}
@@ -199,12 +200,12 @@ func TestGroupsAreBounded(t *testing.T) {
 // TestGroupsOfLaterOptions: options are left out only if there are too many that were chosen, and
 // what a group counts is complete.
 func TestGroupsOfLaterOptions(t *testing.T) {
-	field := &Field{ID: "size"}
+	field := &forms.Field{ID: "size"}
 	for i := range 2 * maxGroups {
 		field.Options = append(field.Options, fmt.Sprintf("option %02d", i))
 	}
-	f := &Form{Fields: []*Field{field}}
-	var subs []Submission
+	f := &forms.Form{Fields: []*forms.Field{field}}
+	var subs []forms.Submission
 	for i := range int64(3) {
 		subs = append(subs, survey(i+1, "", "size", "option 98"), survey(i+10, "", "size", "other"))
 	}
