@@ -182,7 +182,7 @@ func authorKeepsText(t *testing.T, server string) {
 func authorKeepsTyped(t *testing.T, server string) {
 	p := openAuthor(t, server, "/author", browsertest.Options{})
 	p.Fill("Question", "First")
-	p.Click("button", "Add a question after “question-1”")
+	p.Click("button", "Add a question after “Question without a text”")
 	p.Click("button", "Number")
 	p.Wait("the new question is open", func() bool { return p.Value("Question") == "" })
 	p.Type("Second")

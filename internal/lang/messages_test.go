@@ -30,7 +30,7 @@ func allMessages(t *testing.T) (all []*used) {
 	known := map[string]*used{}
 	for _, pattern := range []string{
 		"web/templates/partials/*.html", "web/templates/*.html", "web/examples/*.yaml", "web/*.go", "web/*/*.go", "web/static/*.js", "events/*.go",
-		"forms/*.go", "service/*.go", "request/*.go", "encode/*.go", "wiki/*.go", "lang/*.go",
+		"forms/*.go", "query/*.go", "service/*.go", "request/*.go", "encode/*.go", "wiki/*.go", "lang/*.go",
 	} {
 		files := glob(t, pattern)
 		for _, name := range slices.Sorted(maps.Keys(files)) {

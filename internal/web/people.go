@@ -139,7 +139,8 @@ func (c *call) peopleChanges(page *authorPage, after service.People) (say []*for
 		say = append(say, forms.Say("{0} can read and change {1}.", name, page.Count))
 	}
 	for _, name := range c.without(slices.Concat(before.Edit, c.Backend.Service.Authors(after.Edit)), after.Edit) {
-		say = append(say, forms.Say("{0} can't change the form: ask the operator of this server to add {0} to --authors.", name))
+		say = append(say, forms.Say(
+			"{0} can't change the form: ask the operator of this server to add {0} to --authors.", name))
 	}
 	for _, name := range c.without(after.Edit, before.Edit) {
 		say = append(say, forms.Say("{0} can no longer manage the form.", name))
